@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * verna: capability blocks, a linked list in BAR 0 that starts at the offset in
+ * VERNA_REG_CAPS_OFFSET. A driver walks it, takes the blocks that it knows and
+ * skips others. A newer version of a block only appends fields.
+ */
+#ifndef VERNA_HW_CAPS_H
+#define VERNA_HW_CAPS_H
+
+#include "verna_bits.h"
+
+enum verna_cap_type {
+	VERNA_CAP_END = 0,
+	VERNA_CAP_DEV = 1,
+	VERNA_CAP_ETH = 2,
+	VERNA_CAP_RDMA = 3,
+};
+
+/**
+ * struct verna_cap_hdr - begins every block
+ * @type: enum verna_cap_type
+ * @version: of this block's layout, from 1
+ * @length: bytes of the block including this header, a multiple of 4
+ * @next: BAR 0 offset of the next block, 0 at the end
+ */
+struct verna_cap_hdr {
+	__le16 type;
+	__le16 version;
+	__le16 length;
+	__le16 next;
+};
+VERNA_ASSERT_SIZE(verna_cap_hdr, 8);
+
+/**
+ * struct verna_cap_dev - limits of the whole function
+ * @hdr: type VERNA_CAP_DEV
+ * @max_eqs: event queues, ids 0 to max_eqs - 1
+ * @max_cqs: completion queues
+ * @log_max_cq_entries: largest CQ, log2 of entries
+ * @log_max_eq_entries: largest EQ, log2 of entries
+ * @num_functions: functions (vports) that exist; 1 until SR-IOV
+ * @max_pbl_entries: page addresses that all queues and regions may use in all
+ * @page_shifts: bit n set: pages of 2^n bytes are allowed in a page list
+ */
+struct verna_cap_dev {
+	struct verna_cap_hdr hdr;
+	__le32 max_eqs;
+	__le32 max_cqs;
+	__le16 log_max_cq_entries;
+	__le16 log_max_eq_entries;
+	__le32 num_functions;
+	__le32 max_pbl_entries;
+	__le32 reserved;
+	__le64 page_shifts;
+};
+VERNA_ASSERT_SIZE(verna_cap_dev, 40);
+
+/* verna_cap_eth.features */
+#define VERNA_ETH_F_RSS		0x00000001u	/* Toeplitz hash and indirection table */
+
+/**
+ * struct verna_cap_eth - the Ethernet side
+ * @hdr: type VERNA_CAP_ETH
+ * @features: VERNA_ETH_F_* that work
+ * @max_txqs: TX queues, ids 0 to max_txqs - 1
+ * @max_rxqs: RX queues, ids 0 to max_rxqs - 1
+ * @log_max_entries: largest TX or RX ring, log2 of descriptors
+ * @max_mac_filters: exact unicast and multicast addresses
+ * @min_mtu: bytes, without Ethernet header
+ * @max_mtu: bytes, without Ethernet header
+ * @max_tx_frags: descriptors of one packet
+ * @rss_table_size: entries of the indirection table
+ */
+struct verna_cap_eth {
+	struct verna_cap_hdr hdr;
+	__le32 features;
+	__le16 max_txqs;
+	__le16 max_rxqs;
+	__le16 log_max_entries;
+	__le16 max_mac_filters;
+	__le16 min_mtu;
+	__le16 max_mtu;
+	__le16 max_tx_frags;
+	__le16 rss_table_size;
+};
+VERNA_ASSERT_SIZE(verna_cap_eth, 28);
+
+/* verna_cap_rdma.features */
+#define VERNA_RDMA_F_RC		0x00000001u
+#define VERNA_RDMA_F_UC		0x00000002u
+#define VERNA_RDMA_F_UD		0x00000004u
+#define VERNA_RDMA_F_ATOMIC	0x00000008u
+#define VERNA_RDMA_F_SEND_INV	0x00000010u	/* SEND with invalidate */
+
+/**
+ * struct verna_cap_rdma - the RDMA side
+ * @hdr: type VERNA_CAP_RDMA
+ * @features: VERNA_RDMA_F_* that work
+ * @max_qps: queue pairs
+ * @max_mrs: memory regions
+ * @max_pds: protection domains
+ * @max_gids: entries of the GID table
+ * @log_max_wqes: largest SQ or RQ, log2 of work requests
+ * @max_send_sge: data segments of one send request
+ * @max_recv_sge: data segments of one receive request
+ * @max_inline: bytes of inline data in one send request
+ * @max_rd_atomic: outstanding READs and atomics, both as requester and responder
+ * @max_mtu: largest path MTU, bytes
+ * @max_msg: largest message, bytes
+ * @max_mr_size: largest memory region, bytes
+ * @node_guid: EUI-64, big endian
+ */
+struct verna_cap_rdma {
+	struct verna_cap_hdr hdr;
+	__le32 features;
+	__le32 max_qps;
+	__le32 max_mrs;
+	__le32 max_pds;
+	__le16 max_gids;
+	__le16 log_max_wqes;
+	__le16 max_send_sge;
+	__le16 max_recv_sge;
+	__le16 max_inline;
+	__le16 max_rd_atomic;
+	__le32 max_mtu;
+	__le64 max_msg;
+	__le64 max_mr_size;
+	__be64 node_guid;
+};
+VERNA_ASSERT_SIZE(verna_cap_rdma, 64);
+
+#endif /* VERNA_HW_CAPS_H */

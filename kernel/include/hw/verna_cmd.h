@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * verna: the admin queue and its commands.
+ *
+ * The admin queue is a ring of 128-byte commands and a ring of 32-byte
+ * completions, both of 2^AQ_LOG_SIZE entries (verna_regs.h). The host writes
+ * commands and then the count of all commands posted to VERNA_REG_AQ_DOORBELL.
+ * Commands are executed in order; each is answered by exactly one completion.
+ * Vector 0 is raised after completions if the command had VERNA_CMD_F_EVENT; a
+ * host that has no interrupt yet polls the phase bit. The host must have at
+ * most 2^AQ_LOG_SIZE commands outstanding.
+ *
+ * A command that fails has changed nothing.
+ */
+#ifndef VERNA_HW_CMD_H
+#define VERNA_HW_CMD_H
+
+#include "verna_bits.h"
+#include "verna_queue.h"
+#include "verna_eth.h"
+#include "verna_rdma.h"
+
+#define VERNA_CMD_SIZE		128u
+#define VERNA_CMD_COMP_SIZE	32u
+
+enum verna_cmd_opcode {
+	/* device */
+	VERNA_CMD_NOP = 0x0000,
+	VERNA_CMD_QUERY_COUNTERS = 0x0001,	/* verna_cmd_query */
+	VERNA_CMD_QUERY_PORT = 0x0002,		/* verna_cmd_query -> verna_port_state */
+	VERNA_CMD_CREATE_EQ = 0x0010,		/* verna_cmd_create_eq; id chosen by the host */
+	VERNA_CMD_DESTROY_EQ = 0x0011,		/* verna_cmd_object */
+	VERNA_CMD_CREATE_CQ = 0x0012,		/* verna_cmd_create_cq -> result: CQN */
+	VERNA_CMD_DESTROY_CQ = 0x0013,		/* verna_cmd_object */
+
+	/* Ethernet */
+	VERNA_CMD_CREATE_TXQ = 0x0100,		/* verna_cmd_create_ethq; id chosen by the host */
+	VERNA_CMD_DESTROY_TXQ = 0x0101,		/* verna_cmd_object */
+	VERNA_CMD_CREATE_RXQ = 0x0102,		/* verna_cmd_create_ethq; id chosen by the host */
+	VERNA_CMD_DESTROY_RXQ = 0x0103,		/* verna_cmd_object */
+	VERNA_CMD_SET_RX_MODE = 0x0110,		/* verna_cmd_rx_mode */
+	VERNA_CMD_ADD_MAC = 0x0111,		/* verna_cmd_mac */
+	VERNA_CMD_DEL_MAC = 0x0112,		/* verna_cmd_mac */
+	VERNA_CMD_SET_MTU = 0x0113,		/* verna_cmd_mtu */
+	VERNA_CMD_SET_RSS = 0x0114,		/* verna_cmd_set_rss */
+
+	/* RDMA */
+	VERNA_CMD_CREATE_PD = 0x0200,		/* no operands -> result: PDN */
+	VERNA_CMD_DESTROY_PD = 0x0201,		/* verna_cmd_object; BUSY while something uses it */
+	VERNA_CMD_CREATE_MR = 0x0202,		/* verna_cmd_create_mr -> result: key */
+	VERNA_CMD_DESTROY_MR = 0x0203,		/* verna_cmd_object, id is the key */
+	VERNA_CMD_CREATE_QP = 0x0210,		/* verna_cmd_create_qp -> result: QPN */
+	VERNA_CMD_MODIFY_QP = 0x0211,		/* verna_cmd_modify_qp */
+	VERNA_CMD_QUERY_QP = 0x0212,		/* verna_cmd_query -> verna_qp_attr */
+	VERNA_CMD_DESTROY_QP = 0x0213,		/* verna_cmd_object */
+	VERNA_CMD_SET_GID = 0x0220,		/* verna_cmd_set_gid */
+};
+
+enum verna_cmd_status {
+	VERNA_CMD_OK = 0,
+	VERNA_CMD_BAD_OPCODE = 1,
+	VERNA_CMD_BAD_PARAM = 2,	/* detail: byte offset of the field in the command */
+	VERNA_CMD_BAD_FUNCTION = 3,	/* no such vport, or not yours */
+	VERNA_CMD_NO_RESOURCE = 4,	/* a limit of the capability blocks is reached */
+	VERNA_CMD_NOT_FOUND = 5,	/* no object of that number */
+	VERNA_CMD_BUSY = 6,		/* something still uses the object */
+	VERNA_CMD_EXISTS = 7,		/* that number is taken */
+	VERNA_CMD_DMA_FAULT = 8,	/* memory named by the command is not memory */
+	VERNA_CMD_BAD_STATE = 9,	/* e.g. a QP state transition that IBA forbids */
+	VERNA_CMD_NOT_SUPPORTED = 10,
+};
+
+#define VERNA_CMD_F_EVENT	0x0001u	/* raise vector 0 when done */
+
+/**
+ * struct verna_cmd_hdr - begins every command
+ * @opcode: enum verna_cmd_opcode
+ * @cmd_id: returned in the completion
+ * @function: vport that the command acts on; 0 is the physical function
+ * @flags: VERNA_CMD_F_*
+ */
+struct verna_cmd_hdr {
+	__le16 opcode;
+	__le16 cmd_id;
+	__le16 function;
+	__le16 flags;
+};
+VERNA_ASSERT_SIZE(verna_cmd_hdr, 8);
+
+/**
+ * struct verna_cmd_comp - completion of a command
+ * @cmd_id: of the command
+ * @status: enum verna_cmd_status
+ * @detail: VERNA_CMD_BAD_PARAM: offset of the offending field
+ * @result: number of the object that was created, or bytes that were written
+ * @phase: VERNA_PHASE, as in a CQ
+ */
+struct verna_cmd_comp {
+	__le16 cmd_id;
+	__le16 status;
+	__le32 detail;
+	__le64 result;
+	__u8 reserved[15];
+	__u8 phase;
+};
+VERNA_ASSERT_SIZE(verna_cmd_comp, VERNA_CMD_COMP_SIZE);
+
+/** struct verna_cmd_object - names one object @id: its number */
+struct verna_cmd_object {
+	struct verna_cmd_hdr hdr;
+	__le32 id;
+	__le32 reserved;
+};
+VERNA_ASSERT_SIZE(verna_cmd_object, 16);
+
+/* Counter groups of VERNA_CMD_QUERY_COUNTERS; names and order in verna_counters.h. */
+enum verna_counter_group {
+	VERNA_COUNTERS_PORT = 0,	/* id: port */
+	VERNA_COUNTERS_ETH = 1,		/* id: 0, the function */
+	VERNA_COUNTERS_TXQ = 2,		/* id: TX queue */
+	VERNA_COUNTERS_RXQ = 3,		/* id: RX queue */
+	VERNA_COUNTERS_RDMA = 4,	/* id: 0, the function */
+	VERNA_COUNTERS_DEV = 5,		/* id: 0: admin queue, doorbells, DMA, interrupts */
+};
+
+/**
+ * struct verna_cmd_query - reads something into host memory
+ * @addr: bus address of the buffer
+ * @len: its size; the card writes at most this and tells in result how much
+ * @id: object
+ * @group: QUERY_COUNTERS: enum verna_counter_group; else 0
+ */
+struct verna_cmd_query {
+	struct verna_cmd_hdr hdr;
+	__le64 addr;
+	__le32 len;
+	__le32 id;
+	__le32 group;
+	__le32 reserved;
+};
+VERNA_ASSERT_SIZE(verna_cmd_query, 32);
+
+/**
+ * struct verna_port_state - result of VERNA_CMD_QUERY_PORT
+ * @link: 1 up, 0 down
+ * @speed: Mbit/s that the port pretends to have
+ * @mtu: current MTU
+ * @mac: current permanent MAC
+ */
+struct verna_port_state {
+	__le32 link;
+	__le32 speed;
+	__le32 mtu;
+	__u8 mac[6];
+	__u8 reserved[14];
+};
+VERNA_ASSERT_SIZE(verna_port_state, 32);
+
+/**
+ * struct verna_cmd_create_eq
+ * @id: EQ number, 0..max_eqs - 1
+ * @mem: memory of record and ring
+ * @rec_offset: of struct verna_cq_rec
+ * @ring_offset: of the ring
+ * @log_size: log2 of entries
+ * @vector: MSI-X vector
+ */
+struct verna_cmd_create_eq {
+	struct verna_cmd_hdr hdr;
+	__le32 id;
+	__le32 reserved0;
+	struct verna_pbl mem;
+	__le32 rec_offset;
+	__le32 ring_offset;
+	__u8 log_size;
+	__u8 reserved1;
+	__le16 vector;
+	__le32 reserved2;
+};
+VERNA_ASSERT_SIZE(verna_cmd_create_eq, 56);
+
+/**
+ * struct verna_cmd_create_cq - see verna_cmd_create_eq
+ * @eqn: EQ that gets its completion and error events
+ * @mem: memory of record and ring
+ * @rec_offset: of struct verna_cq_rec
+ * @ring_offset: of the ring
+ * @log_size: log2 of entries
+ */
+struct verna_cmd_create_cq {
+	struct verna_cmd_hdr hdr;
+	__le32 eqn;
+	__le32 reserved0;
+	struct verna_pbl mem;
+	__le32 rec_offset;
+	__le32 ring_offset;
+	__u8 log_size;
+	__u8 reserved1[7];
+};
+VERNA_ASSERT_SIZE(verna_cmd_create_cq, 56);
+
+/**
+ * struct verna_cmd_create_ethq - TX or RX queue
+ * @id: queue number
+ * @cqn: CQ for its completions
+ * @mem: memory of record and ring
+ * @rec_offset: of struct verna_wq_rec
+ * @ring_offset: of the ring of struct verna_tx_desc or verna_rx_desc
+ * @log_size: log2 of descriptors
+ * @uar: doorbell page
+ */
+struct verna_cmd_create_ethq {
+	struct verna_cmd_hdr hdr;
+	__le32 id;
+	__le32 cqn;
+	struct verna_pbl mem;
+	__le32 rec_offset;
+	__le32 ring_offset;
+	__u8 log_size;
+	__u8 reserved[3];
+	__le32 uar;
+};
+VERNA_ASSERT_SIZE(verna_cmd_create_ethq, 56);
+
+#define VERNA_RX_MODE_PROMISC	0x1u
+#define VERNA_RX_MODE_ALLMULTI	0x2u
+#define VERNA_RX_MODE_ENABLE	0x4u	/* without it every frame for Ethernet is dropped */
+
+/** struct verna_cmd_rx_mode @mode: VERNA_RX_MODE_* */
+struct verna_cmd_rx_mode {
+	struct verna_cmd_hdr hdr;
+	__le32 mode;
+	__le32 reserved;
+};
+VERNA_ASSERT_SIZE(verna_cmd_rx_mode, 16);
+
+/** struct verna_cmd_mac - unicast or multicast filter @mac: address */
+struct verna_cmd_mac {
+	struct verna_cmd_hdr hdr;
+	__u8 mac[6];
+	__le16 reserved;
+};
+VERNA_ASSERT_SIZE(verna_cmd_mac, 16);
+
+/** struct verna_cmd_mtu @mtu: bytes, within verna_cap_eth's limits */
+struct verna_cmd_mtu {
+	struct verna_cmd_hdr hdr;
+	__le32 mtu;
+	__le32 reserved;
+};
+VERNA_ASSERT_SIZE(verna_cmd_mtu, 16);
+
+/**
+ * struct verna_cmd_set_rss - hash and indirection
+ * @key: Toeplitz key
+ * @table_addr: bus address of rss_table_size __le16 RX queue numbers
+ * @table_len: entries, equal to verna_cap_eth.rss_table_size
+ * @hash_types: VERNA_RSS_*; 0: everything goes to the table's first entry
+ */
+struct verna_cmd_set_rss {
+	struct verna_cmd_hdr hdr;
+	__u8 key[VERNA_RSS_KEY_SIZE];
+	__le64 table_addr;
+	__le32 table_len;
+	__le32 hash_types;
+};
+VERNA_ASSERT_SIZE(verna_cmd_set_rss, 64);
+
+#define VERNA_MR_F_DMA		0x01u	/* all of memory by bus address; no remote rights; kernel only */
+
+/**
+ * struct verna_cmd_create_mr
+ * @pdn: protection domain
+ * @access: VERNA_ACCESS_*
+ * @flags: VERNA_MR_F_*
+ * @iova: address of the first byte as work requests name it
+ * @length: bytes, may be 0
+ * @mem: pages (num_pages 0 if @length is 0 or with VERNA_MR_F_DMA)
+ *
+ * The resulting key is lkey and rkey.
+ */
+struct verna_cmd_create_mr {
+	struct verna_cmd_hdr hdr;
+	__le32 pdn;
+	__u8 access;
+	__u8 flags;
+	__le16 reserved;
+	__le64 iova;
+	__le64 length;
+	struct verna_pbl mem;
+};
+VERNA_ASSERT_SIZE(verna_cmd_create_mr, 56);
+
+#define VERNA_QP_F_SIGNAL_ALL	0x01u	/* every send request is signaled */
+
+/**
+ * struct verna_cmd_create_qp - starts in RESET
+ * @pdn: protection domain
+ * @send_cqn: CQ of the send queue
+ * @recv_cqn: CQ of the receive queue
+ * @uar: doorbell page
+ * @type: enum verna_qp_type
+ * @flags: VERNA_QP_F_*
+ * @log_sq_size: log2 of SQ entries
+ * @log_sq_stride: log2 of the SQ entry size, 7..10
+ * @log_rq_size: log2 of RQ entries
+ * @log_rq_stride: log2 of the RQ entry size, 5..9
+ * @max_inline: bytes
+ * @mem: memory of records and rings
+ * @sq_rec_offset: of the SQ's struct verna_wq_rec
+ * @rq_rec_offset: of the RQ's struct verna_wq_rec
+ * @sq_offset: of the SQ ring
+ * @rq_offset: of the RQ ring
+ */
+struct verna_cmd_create_qp {
+	struct verna_cmd_hdr hdr;
+	__le32 pdn;
+	__le32 send_cqn;
+	__le32 recv_cqn;
+	__le32 uar;
+	__u8 type;
+	__u8 flags;
+	__u8 log_sq_size;
+	__u8 log_sq_stride;
+	__u8 log_rq_size;
+	__u8 log_rq_stride;
+	__le16 max_inline;
+	struct verna_pbl mem;
+	__le32 sq_rec_offset;
+	__le32 rq_rec_offset;
+	__le32 sq_offset;
+	__le32 rq_offset;
+};
+VERNA_ASSERT_SIZE(verna_cmd_create_qp, 72);
+
+/* verna_qp_attr fields that a MODIFY_QP sets. */
+#define VERNA_QPA_STATE			0x00000001u
+#define VERNA_QPA_ACCESS		0x00000002u
+#define VERNA_QPA_PKEY_INDEX		0x00000004u
+#define VERNA_QPA_QKEY			0x00000008u
+#define VERNA_QPA_AV			0x00000010u
+#define VERNA_QPA_PATH_MTU		0x00000020u
+#define VERNA_QPA_TIMEOUT		0x00000040u
+#define VERNA_QPA_RETRY_CNT		0x00000080u
+#define VERNA_QPA_RNR_RETRY		0x00000100u
+#define VERNA_QPA_RQ_PSN		0x00000200u
+#define VERNA_QPA_MAX_RD_ATOMIC		0x00000400u
+#define VERNA_QPA_MIN_RNR_TIMER		0x00000800u
+#define VERNA_QPA_SQ_PSN		0x00001000u
+#define VERNA_QPA_MAX_DEST_RD_ATOMIC	0x00002000u
+#define VERNA_QPA_DEST_QPN		0x00004000u
+#define VERNA_QPA_SQD_EVENT		0x00008000u	/* SQD: send VERNA_EVENT_QP_SQ_DRAINED */
+#define VERNA_QPA_ALL			0x0000ffffu
+
+/**
+ * struct verna_qp_attr - attributes of a QP
+ * @state: enum verna_qp_state
+ * @access: VERNA_ACCESS_REMOTE_*
+ * @path_mtu: bytes: 256, 512, 1024, 2048 or 4096
+ * @timeout: 0..31: 4.096 us * 2^timeout, 0 is never
+ * @retry_cnt: 0..7
+ * @rnr_retry: 0..7, 7 is for ever
+ * @min_rnr_timer: 0..31, code of IBA's table
+ * @max_rd_atomic: as requester
+ * @max_dest_rd_atomic: as responder
+ * @qkey: UD
+ * @rq_psn: expected PSN
+ * @sq_psn: next PSN
+ * @dest_qpn: RC, UC
+ * @pkey_index: 0
+ * @sq_draining: QUERY: 1 while SQD has unacknowledged work
+ * @av: RC, UC
+ */
+struct verna_qp_attr {
+	__u8 state;
+	__u8 access;
+	__le16 path_mtu;
+	__u8 timeout;
+	__u8 retry_cnt;
+	__u8 rnr_retry;
+	__u8 min_rnr_timer;
+	__le16 max_rd_atomic;
+	__le16 max_dest_rd_atomic;
+	__le32 qkey;
+	__le32 rq_psn;
+	__le32 sq_psn;
+	__le32 dest_qpn;
+	__le16 pkey_index;
+	__u8 sq_draining;
+	__u8 reserved;
+	struct verna_av av;
+};
+VERNA_ASSERT_SIZE(verna_qp_attr, 64);
+
+/**
+ * struct verna_cmd_modify_qp
+ * @qpn: QP
+ * @mask: VERNA_QPA_* that are valid in @attr
+ * @cur_state: with VERNA_QPA_STATE: state the host believes; enum verna_qp_state
+ * @attr: new values
+ *
+ * Required and optional attributes per transition are IBA's (the kernel's
+ * qp_state_table); the driver checks them, the card checks ranges, transitions
+ * and references.
+ */
+struct verna_cmd_modify_qp {
+	struct verna_cmd_hdr hdr;
+	__le32 qpn;
+	__le32 mask;
+	__u8 cur_state;
+	__u8 reserved[7];
+	struct verna_qp_attr attr;
+};
+VERNA_ASSERT_SIZE(verna_cmd_modify_qp, 88);
+
+#define VERNA_VLAN_NONE		0xffffu
+
+/**
+ * struct verna_cmd_set_gid - sets or clears one entry of the GID table
+ * @index: entry
+ * @valid: 1 set, 0 clear
+ * @reserved0: zero
+ * @vlan: VLAN id of the netdev, or VERNA_VLAN_NONE
+ * @mac: source MAC
+ * @reserved1: zero
+ * @gid: as on the wire; ::ffff:a.b.c.d speaks IPv4, else IPv6
+ *
+ * Frames to UDP port 4791 at the address (and VLAN) of a valid entry go to RDMA;
+ * all others to Ethernet.
+ */
+struct verna_cmd_set_gid {
+	struct verna_cmd_hdr hdr;
+	__le16 index;
+	__u8 valid;
+	__u8 reserved0;
+	__le16 vlan;
+	__u8 mac[6];
+	__le32 reserved1;
+	__u8 gid[16];
+};
+VERNA_ASSERT_SIZE(verna_cmd_set_gid, 40);
+
+#endif /* VERNA_HW_CMD_H */

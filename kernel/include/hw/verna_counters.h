@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * verna: names and order of the counters. VERNA_CMD_QUERY_COUNTERS writes an
+ * array of __le64 in the order of these lists; a newer card only appends. X is
+ * called with the name and one sentence of what is counted.
+ */
+#ifndef VERNA_HW_COUNTERS_H
+#define VERNA_HW_COUNTERS_H
+
+#include "verna_bits.h"
+
+/*
+ * Port: what crosses the wire. Every frame that a port receives is counted in
+ * rx_frames and then in exactly one of: rx_to_eth, rx_to_rdma, rx_drop_*. (The
+ * Ethernet and RDMA groups account for what becomes of theirs.)
+ */
+#define VERNA_PORT_COUNTERS(X) \
+	X(tx_frames, "frames sent") \
+	X(tx_bytes, "bytes sent, without FCS") \
+	X(tx_drop_link_down, "frames not sent because the link was down") \
+	X(rx_frames, "frames received, good or bad") \
+	X(rx_bytes, "bytes of all frames received, without FCS") \
+	X(rx_to_eth, "frames handed to Ethernet") \
+	X(rx_to_rdma, "frames handed to RDMA") \
+	X(rx_drop_fcs, "frames with a wrong FCS") \
+	X(rx_drop_runt, "frames shorter than an Ethernet header") \
+	X(rx_drop_oversize, "frames longer than the MTU allows") \
+	X(rx_drop_filter, "frames to a MAC address that is not ours") \
+	X(rx_drop_disabled, "frames while neither Ethernet nor RDMA receives") \
+	X(link_down_events, "times the link went down") \
+	X(link_bad_record, "malformed records from the peer of a link")
+
+/* Ethernet function: each of rx_to_eth ends in exactly one of the rx_* below. */
+#define VERNA_ETH_COUNTERS(X) \
+	X(tx_packets, "packets sent") \
+	X(tx_bytes, "bytes sent, without FCS and padding") \
+	X(tx_drop_desc, "packets refused: a descriptor breaks a rule") \
+	X(tx_drop_dma, "packets refused: a buffer is not memory") \
+	X(tx_drop_link_down, "packets completed but not sent: link down") \
+	X(rx_packets, "packets delivered") \
+	X(rx_bytes, "bytes delivered") \
+	X(rx_multicast, "of rx_packets: to a group address") \
+	X(rx_drop_no_queue, "packets for a queue that does not exist") \
+	X(rx_drop_no_buffer, "packets that found too few receive buffers") \
+	X(rx_drop_no_cqe, "packets whose completion queue was full") \
+	X(rx_drop_desc, "packets dropped: a receive descriptor breaks a rule") \
+	X(rx_drop_dma, "packets dropped: a receive buffer is not memory")
+
+#define VERNA_TXQ_COUNTERS(X) \
+	X(packets, "packets sent") \
+	X(bytes, "bytes sent") \
+	X(drops, "packets refused or not sent") \
+	X(doorbells, "doorbells rung for this queue") \
+	X(completions, "completion entries written")
+
+#define VERNA_RXQ_COUNTERS(X) \
+	X(packets, "packets delivered") \
+	X(bytes, "bytes delivered") \
+	X(drops, "packets dropped after this queue was chosen")
+
+/*
+ * RDMA function: each of rx_to_rdma is counted in rx_packets and then in exactly
+ * one of rx_accepted, rx_duplicate, rx_out_of_sequence, rx_rnr or rx_drop_*.
+ */
+#define VERNA_RDMA_COUNTERS(X) \
+	X(tx_packets, "packets sent, with retransmissions") \
+	X(tx_bytes, "bytes of these frames, without FCS") \
+	X(tx_retransmits, "packets sent again") \
+	X(tx_timeouts, "retransmission timer expiries") \
+	X(tx_acks, "acknowledge packets sent") \
+	X(tx_naks_seq, "NAK PSN sequence error sent") \
+	X(tx_naks_inv, "NAK invalid request sent") \
+	X(tx_naks_acc, "NAK remote access error sent") \
+	X(tx_naks_op, "NAK remote operational error sent") \
+	X(tx_rnr_naks, "RNR NAK sent") \
+	X(rx_packets, "packets received") \
+	X(rx_bytes, "bytes of these frames, without FCS") \
+	X(rx_accepted, "packets executed, or acknowledgements processed") \
+	X(rx_duplicate, "duplicate requests or responses") \
+	X(rx_out_of_sequence, "requests or responses ahead of the expected PSN") \
+	X(rx_rnr, "requests refused for lack of a receive request") \
+	X(rx_naks_seq, "NAK PSN sequence error received") \
+	X(rx_rnr_naks, "RNR NAK received") \
+	X(rx_naks_fatal, "other NAK received") \
+	X(rx_drop_malformed, "packets too short or with contradicting lengths") \
+	X(rx_drop_icrc, "packets with a wrong ICRC") \
+	X(rx_drop_version, "packets with a BTH version that is not 0") \
+	X(rx_drop_opcode, "packets with an unknown opcode") \
+	X(rx_drop_no_qp, "packets to a QP that does not exist") \
+	X(rx_drop_qp_type, "packets whose opcode does not fit the QP's type") \
+	X(rx_drop_qp_state, "packets to a QP that cannot receive in its state") \
+	X(rx_drop_addr, "packets whose addresses do not match the connection") \
+	X(rx_drop_pkey, "packets with a wrong P_Key") \
+	X(rx_drop_qkey, "packets with a wrong Q_Key") \
+	X(rx_drop_no_wqe, "UC and UD packets that found no receive request") \
+	X(rx_drop_length, "UC and UD packets that do not fit their receive request") \
+	X(rx_drop_protection, "UC and UD packets refused by a memory region") \
+	X(rx_drop_sequence, "UC packets out of sequence") \
+	X(rx_drop_unsolicited, "responses that nobody asked for") \
+	X(rx_drop_error, "requests or responses refused: the QP went to error") \
+	X(cqes, "completion entries written") \
+	X(cq_overruns, "completion queues that overran") \
+	X(local_errors, "work requests completed in error by the requester") \
+	X(remote_access_errors, "requests refused for rkey, bounds or rights") \
+	X(remote_invalid_requests, "requests refused as invalid") \
+	X(send_msgs, "SEND messages completed") \
+	X(write_msgs, "RDMA WRITE messages completed") \
+	X(read_msgs, "RDMA READ messages completed") \
+	X(atomic_msgs, "atomics completed") \
+	X(recv_msgs, "receive requests completed")
+
+#define VERNA_DEV_COUNTERS(X) \
+	X(commands, "admin commands executed") \
+	X(command_errors, "of these: with a status other than OK") \
+	X(doorbells, "doorbells rung") \
+	X(bad_doorbells, "doorbells for a queue that is not there or not the page's") \
+	X(dma_errors, "accesses to host memory that failed") \
+	X(interrupts, "MSI-X messages raised") \
+	X(events, "event queue entries written") \
+	X(bad_register_access, "accesses to registers that do not exist") \
+	X(engine_runs, "times the engine ran") \
+	X(engine_sleeps, "times the engine went to sleep") \
+	X(inline_runs, "times a vCPU ran the card from its doorbell") \
+	X(resets, "resets since the card was made")
+
+#define VERNA_COUNTER_ENUM_PORT(name, doc) VERNA_PORT_##name,
+enum verna_port_counter { VERNA_PORT_COUNTERS(VERNA_COUNTER_ENUM_PORT) VERNA_PORT_NUM_COUNTERS };
+#define VERNA_COUNTER_ENUM_ETH(name, doc) VERNA_ETH_##name,
+enum verna_eth_counter { VERNA_ETH_COUNTERS(VERNA_COUNTER_ENUM_ETH) VERNA_ETH_NUM_COUNTERS };
+#define VERNA_COUNTER_ENUM_TXQ(name, doc) VERNA_TXQ_##name,
+enum verna_txq_counter { VERNA_TXQ_COUNTERS(VERNA_COUNTER_ENUM_TXQ) VERNA_TXQ_NUM_COUNTERS };
+#define VERNA_COUNTER_ENUM_RXQ(name, doc) VERNA_RXQ_##name,
+enum verna_rxq_counter { VERNA_RXQ_COUNTERS(VERNA_COUNTER_ENUM_RXQ) VERNA_RXQ_NUM_COUNTERS };
+#define VERNA_COUNTER_ENUM_RDMA(name, doc) VERNA_RDMA_##name,
+enum verna_rdma_counter { VERNA_RDMA_COUNTERS(VERNA_COUNTER_ENUM_RDMA) VERNA_RDMA_NUM_COUNTERS };
+#define VERNA_COUNTER_ENUM_DEV(name, doc) VERNA_DEV_##name,
+enum verna_dev_counter { VERNA_DEV_COUNTERS(VERNA_COUNTER_ENUM_DEV) VERNA_DEV_NUM_COUNTERS };
+
+#endif /* VERNA_HW_COUNTERS_H */
