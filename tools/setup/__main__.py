@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""python3 tools/setup [STEP...]: sets up what is missing (default: all that guests need)."""
+
+import argparse
+import shutil
+import sys
+
+from verna_setup import artefacts, core, host, kernel, layer, provider, qemu, sdk
+from verna_setup.cache import cache_root, remove
+from verna_setup.log import SetupError, say
+
+STEPS = {
+    "all": artefacts.build_all,
+    "sdk": sdk.build,
+    "core": lambda: core.build(sdk.build()),
+    "kernel": lambda: kernel.build(sdk.build()),
+    "provider": lambda: provider.build(sdk.build()),
+    "qemu": lambda: qemu.build(sdk.build(), core.build(sdk.build())),
+    "layer": lambda: layer.build(sdk.build(), kernel.build(sdk.build()),
+                                 provider.build(sdk.build())),
+}
+
+
+def clean(everything: bool) -> None:
+    """Drops what this checkout built, or all of the cache."""
+    shutil.rmtree(artefacts.RESULT.parent, ignore_errors=True)
+    shutil.rmtree(core.build_folder(""), ignore_errors=True)
+    if everything and cache_root().exists():
+        for path in cache_root().iterdir():
+            if path.is_dir() and path.name not in ("locks", "tmp"):
+                remove(path)
+        say(f"emptied {cache_root()}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="tools/setup", description=__doc__)
+    parser.add_argument("steps", nargs="*", default=["all"], metavar="STEP",
+                        help=f"one of {', '.join(STEPS)}; prints where the result is")
+    parser.add_argument("--clean", action="store_true", help="drop this checkout's builds")
+    parser.add_argument("--clean-all", action="store_true", help="empty the cache")
+    options = parser.parse_args()
+    unknown = [step for step in options.steps if step not in STEPS]
+    if unknown:
+        parser.error(f"unknown step {unknown[0]!r}; there are {', '.join(STEPS)}")
+    try:
+        if options.clean or options.clean_all:
+            clean(options.clean_all)
+            return 0
+        host.ensure()
+        for step in options.steps:
+            result = STEPS[step]()
+            if step != "all":
+                print(result if result else f"{step}: nothing to build yet")
+    except SetupError as error:
+        say(f"failed: {error}")
+        return 1
+    except KeyboardInterrupt:
+        say("interrupted; what was complete is kept")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

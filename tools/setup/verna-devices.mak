@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What a guest of the tests can have: the card, its peers to measure against, and the plumbing.
+CONFIG_Q35=y
+CONFIG_VERNA=y
+CONFIG_PCIE_PORT=y
+CONFIG_XIO3130=y
+CONFIG_VTD=y
+CONFIG_VIRTIO_PCI=y
+CONFIG_VIRTIO_NET=y
+CONFIG_VIRTIO_BLK=y
+CONFIG_VIRTIO_SERIAL=y
+CONFIG_VIRTIO_RNG=y
+CONFIG_IGB_PCI_EXPRESS=y
+CONFIG_E1000E_PCI_EXPRESS=y
+CONFIG_VMXNET3_PCI=y
+CONFIG_NVME_PCI=y

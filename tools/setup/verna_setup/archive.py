@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The Debian archive: which one this host uses, and how to reach another suite of it.
+
+No address is written down anywhere in this repository. A private apt root reads the suite that
+the product is built on and leaves the host's own package lists untouched.
+"""
+
+import subprocess
+from pathlib import Path
+
+from .log import Log, SetupError
+
+SUITE = "trixie"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+
+def archive_uri() -> str:
+    """The address of the Debian archive that this host's own apt is set up with."""
+    fields = "$(ORIGIN)|$(COMPONENT)|$(SUITE)|$(REPO_URI)"
+    lines = subprocess.run(["apt-get", "indextargets", "--format", fields, "Created-By: Packages"],
+                           capture_output=True, text=True, check=False).stdout.splitlines()
+    for line in lines:
+        origin, component, suite, uri = line.split("|", 3)
+        if origin in ("Debian", "") and component == "main" and "security" not in suite + uri:
+            return uri
+    raise SetupError("no Debian archive in this host's apt sources "
+                     "('apt-get indextargets' lists none; did 'apt-get update' ever run?)")
+
+
+class PrivateApt:
+    """An apt root of its own in `folder`, for source packages of SUITE."""
+
+    def __init__(self, folder: Path, log: Log):
+        self.log = log
+        self.folder = folder
+        for name in ("lists/partial", "cache/archives/partial", "state"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        sources = folder / "sources.list"
+        sources.write_text(f"deb-src [signed-by={KEYRING}] {archive_uri()} {SUITE} main\n")
+        self.options = []
+        for key, value in {
+            "Dir::Etc::sourcelist": sources,
+            "Dir::Etc::sourceparts": "/dev/null",
+            "Dir::State": folder / "state",
+            "Dir::State::Lists": folder / "lists",
+            "Dir::Cache": folder / "cache",
+            "APT::Sandbox::User": "",
+        }.items():
+            self.options += ["-o", f"{key}={value}"]
+
+    def update(self) -> None:
+        self.log.run(["apt-get", *self.options, "update"])
+
+    def download(self, source: str, *options: str) -> None:
+        """Fetches a source package's files into the folder."""
+        command = ["apt-get", *self.options, "source", "--download-only", *options, source]
+        self.log.run(command, cwd=self.folder)
+
+
+def source_package(folder: Path, log: Log, name: str, *options: str) -> None:
+    """Downloads the files of a source package into `folder`/download."""
+    apt = PrivateApt(folder / "download", log)
+    apt.update()
+    apt.download(name, *options)

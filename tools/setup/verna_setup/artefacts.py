@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What depends on what: makes all artefacts, and tells others where they are.
+
+The result is also written to build/setup.json in the checkout, for tools that only run things.
+"""
+
+import json
+from pathlib import Path
+
+from . import core, host, image, kernel, layer, provider, qemu, sdk
+from .cache import REPO, cache_root
+from .log import SetupError
+
+RESULT = REPO / "build/setup.json"
+
+
+def build_all() -> dict[str, str]:
+    """Everything that a guest needs, and where it is."""
+    host.ensure()
+    tools = sdk.build()
+    kernel_folder = image.modules(tools)
+    found = {
+        "sdk": tools,
+        "cache": cache_root(),
+        "vmlinuz": kernel_folder / "vmlinuz",
+        "initramfs": image.initramfs(tools),
+        "root": image.root(tools),
+        "modules": kernel_folder / "modules.squashfs",
+        "layer": layer.build(tools, kernel.build(tools), provider.build(tools)),
+        "qemu": qemu.build(tools, core.build(tools)),
+    }
+    return write({name: str(path) for name, path in found.items()})
+
+
+def write(found: dict[str, str]) -> dict[str, str]:
+    RESULT.parent.mkdir(exist_ok=True)
+    part = RESULT.with_suffix(".part")
+    part.write_text(json.dumps(found, indent=2) + "\n")
+    part.replace(RESULT)
+    return found
+
+
+def load() -> dict[str, str]:
+    """Where the artefacts of the last set-up are; an error if there was none."""
+    if not RESULT.exists():
+        raise SetupError(f"{RESULT} is missing: run 'make setup' first")
+    found = json.loads(RESULT.read_text())
+    for name, path in found.items():
+        if not Path(path).exists():
+            raise SetupError(f"{name} is gone from {path}: run 'make setup' again")
+    return found

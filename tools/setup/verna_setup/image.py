@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The guests' disk images, stacked as read-only layers under a tmpfs, and their initramfs.
+
+`root` is a Debian userland and changes with its package list only, `modules` is the kernel of the
+SDK. What is built from this checkout goes into a third layer, see layer.py.
+"""
+
+import shutil
+from pathlib import Path
+
+from . import sdk as sdk_module
+from .archive import SUITE
+from .cache import REPO, artefact, key_of
+from .log import Log
+
+GUEST = REPO / "tools/vm/guest"
+
+PACKAGES = """
+kmod udev iproute2 iputils-ping iputils-arping ethtool procps psmisc pciutils strace jq socat
+tcpdump iperf3 qperf rdma-core ibverbs-utils ibverbs-providers rdmacm-utils perftest
+infiniband-diags python3-minimal python3-pyverbs ucx-utils less gdb nvme-cli bsdextrautils
+""".split()
+
+# What the initramfs loads to find its root, in this order; modprobe does the rest later.
+EARLY = "virtio_pci virtio_blk squashfs overlay".split()
+
+
+def squash(sdk: Path, log: Log, folder: Path, image: Path) -> None:
+    """One layer from a folder. Fast rather than small: it is written once and read often."""
+    sdk_module.run(sdk, log, ["mksquashfs", folder, image, "-comp", "zstd", "-Xcompression-level",
+                              "3", "-noappend", "-all-root", "-quiet", "-no-progress"])
+
+
+def root(sdk: Path) -> Path:
+    """The userland layer."""
+
+    def recipe(work: Path, log: Log) -> None:
+        tree = work / "root"
+        tree.mkdir(mode=0o755)
+        sdk_module.strap(tree, log, PACKAGES)
+        for waste in ("var/cache/apt", "var/lib/apt/lists", "boot", "usr/share/doc"):
+            shutil.rmtree(tree / waste, ignore_errors=True)
+        (tree / "etc/hostname").unlink(missing_ok=True)
+        (tree / "etc/resolv.conf").unlink(missing_ok=True)
+        squash(sdk, log, tree, work / "root.squashfs")
+        shutil.rmtree(tree)
+
+    return artefact("root", key_of(SUITE, *PACKAGES), recipe, 90) / "root.squashfs"
+
+
+def modules(sdk: Path) -> Path:
+    """The kernel and the layer with its modules: the folder with `vmlinuz` and the image."""
+    version = sdk_module.kernel_version(sdk)
+
+    def recipe(work: Path, log: Log) -> None:
+        shutil.copy(sdk / "boot" / f"vmlinuz-{version}", work / "vmlinuz")
+        tree = work / "tree"
+        target = tree / "usr/lib/modules" / version
+        shutil.copytree(sdk / "usr/lib/modules" / version, target, symlinks=True)
+        for link in ("build", "source"):
+            (target / link).unlink(missing_ok=True)
+        squash(sdk, log, tree, work / "modules.squashfs")
+        shutil.rmtree(tree)
+
+    return artefact("modules", key_of(sdk.name, version), recipe, 15)
+
+
+def early_modules(sdk: Path, version: str, tree: Path) -> None:
+    """Copies the modules of EARLY, unpacked, and writes their order of loading."""
+    folder = sdk / "usr/lib/modules" / version
+    depends = dict(line.split(":", 1) for line in
+                   (folder / "modules.dep").read_text().splitlines())
+    paths = {Path(path).name.split(".")[0].replace("-", "_"): path for path in depends}
+    order: list[str] = []
+    for name in EARLY:
+        if name not in paths:
+            continue  # built into this kernel
+        for path in [*reversed(depends[paths[name]].split()), paths[name]]:
+            if path not in order:
+                order.append(path)
+    (tree / "modules").mkdir()
+    for path in order:
+        shutil.copy(folder / path, tree / "modules")
+    names = (Path(path).name.removesuffix(".xz") for path in order)
+    (tree / "modules/order").write_text("\n".join(names) + "\n")
+
+
+def initramfs(sdk: Path) -> Path:
+    """A small initramfs that mounts the layers and starts the guest's init."""
+    version = sdk_module.kernel_version(sdk)
+    script = GUEST / "early-init"
+
+    def recipe(work: Path, log: Log) -> None:
+        tree = work / "tree"
+        for folder in ("bin", "dev", "proc", "sys", "mnt"):
+            (tree / folder).mkdir(parents=True)
+        shutil.copy(sdk / "usr/bin/busybox", tree / "bin")
+        shutil.copy(script, tree / "init")
+        early_modules(sdk, version, tree)
+        pack = ("find modules -name '*.xz' -exec unxz {} + && "
+                "find . | cpio -o -H newc --quiet > ../initramfs")
+        sdk_module.run(sdk, log, ["sh", "-c", pack], cwd=tree)
+        shutil.rmtree(tree)
+
+    return artefact("initramfs", key_of(sdk.name, version, *EARLY, script), recipe, 3) / "initramfs"
