@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The card: owns the blocks and wires them together. nic.cc reads as the pipeline.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/counters.h"
+#include "base/rng.h"
+#include "host/host_bus.h"
+#include "mac/port.h"
+#include "rdma/rdma_engine.h"
+
+namespace verna {
+
+struct NicConfig {
+  uint8_t mac[6] = {0x52, 0x56, 0x4e, 0, 0, 1};
+  uint16_t num_vectors = 64;
+  uint16_t num_uars = 1024;
+  uint16_t max_queue_pairs = 64;  // Ethernet TX and RX queues each
+  uint32_t max_cqs = 65536;
+  uint32_t max_eqs = 64;
+  uint64_t max_pbl_entries = 16u << 20;
+  uint32_t link_speed_mbps = 100000;
+  RdmaLimits rdma;
+  std::string pcap_path;  // empty: no capture
+};
+
+/// One network card without a host and without a wire, which it is given.
+///
+/// Threads: run() and every other function but ring_doorbell() are called by one thread at a time
+/// (the shim's card lock). ring_doorbell() may be called by any thread at any time.
+class Nic {
+ public:
+  Nic(const NicConfig& config, HostBus& bus, Port& port, Rng rng);
+  ~Nic();
+
+  /// Null, or why the card cannot be made from its config (names the value and the range). Call
+  /// once before anything else.
+  std::string start();
+
+  struct RunResult {
+    bool more;       // work is left, run again at once
+    Nanos deadline;  // else nothing happens before this without a doorbell, frame or register write
+  };
+  /// Works for a bounded time: about `byte_budget` bytes of frames out and in, a bounded number of
+  /// commands, doorbells and timers.
+  RunResult run(Nanos now, uint32_t byte_budget);
+
+  /// The owner wants to sleep: arms doorbells and the port. False: there is work, run again.
+  bool prepare_sleep(Nanos now);
+  /// The owner woke up and will run() now.
+  void cancel_sleep();
+
+  /// A vCPU wrote `value` to doorbell page `uar`. Any thread; wait-free.
+  void ring_doorbell(uint32_t uar, uint32_t value);
+
+  /// Registers (BAR 0), 32-bit, 4-byte aligned offsets.
+  uint32_t read_register(uint32_t offset, Nanos now);
+  void write_register(uint32_t offset, uint32_t value, Nanos now);
+
+  /// Function level reset: as after power-on, but the link stays.
+  void reset(Nanos now);
+  /// QMP set_link.
+  void set_link_admin(bool up, Nanos now);
+  /// Tells the scheduler whether queues are polled after a doorbell (the engine is awake) or not.
+  void set_polling(bool on);
+
+  const Counters& counters() const;
+  Counters& counters();
+  Port& port();
+
+  /// Answers one question of vernactl, for example "regs", "qps", "counters", "trace on". JSON.
+  std::string control(const std::string& request, Nanos now);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace verna

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A received frame: a private copy of its headers, where they lie, and the rest in place.
+#pragma once
+
+#include "base/types.h"
+
+namespace verna {
+
+/// Every stage of reception reads headers from `hdr` (copied once, so that a peer that shares the
+/// frame's memory cannot change them after a check) and payload from `data`.
+struct PacketView {
+  static constexpr uint32_t kHeaderBytes = 256;
+
+  uint8_t hdr[kHeaderBytes];
+  uint32_t hdr_len = 0;           // min(len, kHeaderBytes)
+  const uint8_t* data = nullptr;  // whole frame without FCS
+  uint32_t len = 0;
+
+  // Filled by parse(). An offset of 0 means "not there".
+  uint16_t ethertype = 0;  // after VLAN tags
+  bool has_vlan = false;
+  uint16_t vlan_tci = 0;  // outer tag
+  uint16_t l3 = 0;        // IPv4 or IPv6 header
+  uint8_t ip_version = 0;  // 4, 6 or 0
+  uint8_t ip_proto = 0;    // upper layer, after IPv6 extension headers that we know
+  bool fragment = false;   // an IP fragment (then l4 is 0)
+  uint16_t l4 = 0;
+  uint32_t l3_end = 0;  // end of the IP packet as its length field says, at most len
+
+  const uint8_t* dmac() const { return hdr; }
+  const uint8_t* smac() const { return hdr + 6; }
+  bool is_group() const { return hdr[0] & 1; }
+  /// UDP or TCP ports; valid if l4 is set and ip_proto is 6 or 17.
+  uint16_t sport() const { return load_be16(hdr + l4); }
+  uint16_t dport() const { return load_be16(hdr + l4 + 2); }
+};
+
+/// Copies the headers of `data` (at least 14 bytes) and parses them. Never fails: what cannot be
+/// parsed has no offsets.
+void parse_packet(const uint8_t* data, uint32_t len, PacketView* out);
+
+inline constexpr uint16_t kEthertypeIpv4 = 0x0800;
+inline constexpr uint16_t kEthertypeIpv6 = 0x86dd;
+inline constexpr uint16_t kEthertypeVlan = 0x8100;
+inline constexpr uint16_t kEthertypeQinq = 0x88a8;
+inline constexpr uint8_t kProtoTcp = 6;
+inline constexpr uint8_t kProtoUdp = 17;
+inline constexpr uint16_t kRocePort = 4791;
+
+}  // namespace verna

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Writer of completion and event queues: rings with a phase bit in host memory.
+#pragma once
+
+#include "queue/queue_memory.h"
+
+namespace verna {
+
+/// Common to CQ and EQ: writes entries with a phase bit and knows the host's consumer index and arm
+/// word. It never writes over an entry that the host has not consumed.
+class PhaseRing {
+ public:
+  struct Layout {
+    uint32_t rec_offset;
+    uint32_t ring_offset;
+    uint8_t log_size;
+    uint8_t entry_size;  // 32 or 64
+  };
+  enum class Push { kOk, kFull, kDmaFault };
+
+  bool init(HostBus* bus, FunctionId fn, PageList memory, const Layout& layout);
+
+  /// Writes one entry, `entry_size` bytes whose last byte is the phase and is filled in here. The
+  /// last 8 bytes are written after the others in one piece.
+  Push push(void* entry);
+
+  /// True if at least one entry is free (reads the host's index only if it seems full).
+  bool has_room();
+
+  /// Full barrier, then reads the record. True exactly once per arm word that the host wrote and
+  /// that asks for what was pushed since; `solicited` tells whether any push since the last call was
+  /// solicited or an error.
+  bool take_arm(bool solicited);
+
+ private:
+  HostBus* bus_ = nullptr;
+  FunctionId fn_ = 0;
+  PageList memory_;
+  Layout layout_{};
+  uint64_t rec_addr_ = 0;
+  uint32_t prod_ = 0;
+  uint32_t cons_ = 0;
+  uint32_t served_arm_sn_ = 0;
+};
+
+}  // namespace verna

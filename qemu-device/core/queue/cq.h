@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Completion queues as objects of the card: number, events, error state.
+#pragma once
+
+#include "hw/verna_queue.h"
+#include "queue/completion_queue.h"
+
+namespace verna {
+
+/// Where blocks report events; implemented by ctrl/event_queue. An event is lost only if its EQ is
+/// full, which is fatal for the card (VERNA_FATAL_EQ_OVERRUN).
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  /// Writes an EQE. `eqn` is the queue that the object was created with.
+  virtual void post_event(uint32_t eqn, verna_event_type type, FunctionId fn, uint32_t id,
+                          uint64_t data) = 0;
+};
+
+class Cq;
+/// CQs with completions since the last flush; the Nic flushes it at the end of a run, so that one
+/// look at the arm word and at most one event serve a whole batch.
+class CqFlushList {
+ public:
+  void add(Cq* cq);
+  void remove(Cq* cq);  // the CQ is about to be destroyed
+  void flush(EventSink& events);
+
+ private:
+  std::vector<Cq*> dirty_;
+};
+
+/// A completion queue. It knows how many objects use it, so that it cannot be destroyed under them.
+class Cq {
+ public:
+  Cq(uint32_t cqn, FunctionId fn, uint32_t eqn, CqFlushList* flush_list)
+      : cqn_(cqn), eqn_(eqn), fn_(fn), flush_list_(flush_list) {}
+
+  bool init(HostBus* bus, PageList memory, const PhaseRing::Layout& layout) {
+    return ring_.init(bus, fn_, std::move(memory), layout);
+  }
+
+  /// Writes a completion. False: the CQ is in error (overrun or its memory is gone), now or before;
+  /// the first time CQ_ERROR is reported at the next flush. The caller moves its QP to error.
+  bool push(verna_cqe* cqe, bool solicited);
+  bool has_room() { return !error_ && ring_.has_room(); }
+  bool in_error() const { return error_; }
+
+  uint32_t cqn() const { return cqn_; }
+  uint32_t eqn() const { return eqn_; }
+  FunctionId function() const { return fn_; }
+  uint32_t users = 0;
+
+ private:
+  friend class CqFlushList;
+  void flush(EventSink& events);
+
+  PhaseRing ring_;
+  uint32_t cqn_;
+  uint32_t eqn_;
+  FunctionId fn_;
+  CqFlushList* flush_list_;
+  bool dirty_ = false;
+  bool solicited_ = false;
+  bool error_ = false;
+  bool error_reported_ = false;
+};
+
+}  // namespace verna

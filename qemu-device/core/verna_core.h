@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * C interface of the card's core, for hosts: the QEMU shim is one.
+ *
+ * One card is owned by one thread at a time; the host serialises all calls on
+ * a card but those marked "any thread".
+ */
+#ifndef VERNA_CORE_H
+#define VERNA_CORE_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct verna_card verna_card;
+
+/** struct verna_host_ops - what a card needs of its host; see host/host_bus.h */
+typedef struct verna_host_ops {
+    bool (*read)(void *opaque, uint16_t fn, uint64_t addr, void *dst, size_t len);
+    bool (*write)(void *opaque, uint16_t fn, uint64_t addr, const void *src, size_t len);
+    bool (*write_release64)(void *opaque, uint16_t fn, uint64_t addr, uint64_t value);
+    /* op 0: compare and swap, 1: fetch and add */
+    bool (*atomic64)(void *opaque, uint16_t fn, uint64_t addr, int op, uint64_t operand,
+                     uint64_t compare, uint64_t *original);
+    void (*full_barrier)(void *opaque);
+    void (*raise)(void *opaque, uint16_t fn, uint16_t vector);
+} verna_host_ops;
+
+/** struct verna_card_config - properties of the device; zero or null: default */
+typedef struct verna_card_config {
+    uint8_t mac[6];
+    uint16_t num_vectors;
+    uint16_t num_uars;
+    uint32_t link_speed_mbps;
+    uint64_t max_pbl_entries;
+    uint32_t max_qps;
+    const char *pcap;      /* capture file */
+    const char *link;      /* path of a shared-memory link; null: frames go through the host */
+    uint32_t link_ring_kib; /* size of each direction's ring */
+    uint64_t seed;         /* not 0: reproducible keys and numbers */
+} verna_card_config;
+
+/**
+ * verna_card_new() - makes a card
+ * On error returns null and puts a message that names the value and its range
+ * into @error.
+ */
+verna_card *verna_card_new(const verna_card_config *config, const verna_host_ops *ops,
+                           void *opaque, char *error, size_t error_len);
+void verna_card_free(verna_card *card);
+
+/* Runs the card; see Nic::run(). Returns the deadline in ns, 0: run again at once. */
+uint64_t verna_card_run(verna_card *card, uint64_t now, uint32_t byte_budget);
+bool verna_card_prepare_sleep(verna_card *card, uint64_t now);
+void verna_card_cancel_sleep(verna_card *card);
+size_t verna_card_poll_fds(verna_card *card, struct pollfd *fds, size_t max);
+void verna_card_set_polling(verna_card *card, bool on);
+
+/* Any thread. */
+void verna_card_doorbell(verna_card *card, uint32_t uar, uint32_t value);
+
+uint32_t verna_card_read(verna_card *card, uint32_t offset, uint64_t now);
+void verna_card_write(verna_card *card, uint32_t offset, uint32_t value, uint64_t now);
+void verna_card_reset(verna_card *card, uint64_t now);
+void verna_card_set_link(verna_card *card, bool up, uint64_t now);
+
+/* Counts engine_sleeps and inline_runs of VERNA_DEV_COUNTERS for the host. */
+void verna_card_count_sleep(verna_card *card);
+void verna_card_count_inline(verna_card *card);
+
+/*
+ * Frames of a card without a link go through the host's network layer. Both
+ * functions are for the host's network thread and may run beside the card.
+ */
+/* Any thread (one at a time). False: no room, ask again after rx_room() says so. */
+bool verna_card_host_rx(verna_card *card, const uint8_t *frame, size_t len);
+bool verna_card_host_rx_room(verna_card *card);
+/* Any thread (one at a time). Oldest frame to send, 0: none; valid until pop. */
+size_t verna_card_host_tx_peek(verna_card *card, const uint8_t **frame);
+void verna_card_host_tx_pop(verna_card *card);
+void verna_card_host_set_link(verna_card *card, bool up);
+
+/*
+ * Answers one request of vernactl with JSON. Returns a string to free with
+ * free().
+ */
+char *verna_card_control(verna_card *card, const char *request, uint64_t now);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* VERNA_CORE_H */
