@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The verbs of this repository. Each calls one tool; what it takes is built first if it is missing.
+
+# Debian's own Python: the one that apt installs pytest for.
+PYTHON ?= /usr/bin/python3
+PYTEST ?= $(PYTHON) -m pytest
+N ?= 1
+RUN_ARGS ?=
+
+export PYTHONPATH := $(CURDIR)/tools/vm:$(CURDIR)/tools
+export PYTHONDONTWRITEBYTECODE := 1
+
+.PHONY: help setup run test unit vm lint fuzz bench clean clean-all
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo 'Variables: VERNA_CACHE=DIR  where built things are kept (default ~/.cache/verna)'
+	@echo '           ACCEL=tcg|kvm    instead of probing;  N=2  two guests for "make vm"'
+	@echo '           T=EXPRESSION     which tests "make test" runs (pytest -k)'
+
+setup: ## build what is missing: SDK, QEMU with the card, driver, provider, guest image
+	@$(PYTHON) tools/setup
+
+run: setup ## the main job: two guests, two cards, perftest between them; prints a table
+	@$(PYTHON) tools/bench/run.py $(RUN_ARGS)
+
+test: setup ## all tests: C++ unit tests, lint, and pytest with guests
+	@$(PYTEST) tests $(if $(T),-k '$(T)') $(PYTEST_ARGS)
+
+unit: ## the C++ unit tests only
+	@$(PYTEST) tests/unit/test_ctest.py $(PYTEST_ARGS)
+
+vm: setup ## a shell in a guest with a card (N=2: two guests, joined by a link)
+	@$(PYTHON) -m verna_vm.shell $(N)
+
+lint: setup ## checks of style and structure
+	@tools/lint/lint
+
+fuzz: setup ## fuzz the card for longer than "make test" does
+	@tools/fuzz/fuzz
+
+bench: setup ## the card and its peers side by side
+	@$(PYTHON) tools/bench/bench.py $(BENCH_ARGS)
+
+clean: ## drop what this checkout built; the SDK and other costly things stay
+	@$(PYTHON) tools/setup --clean
+
+clean-all: ## empty the cache
+	@$(PYTHON) tools/setup --clean-all

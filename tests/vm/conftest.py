@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Guests for tests. A warning or a splat in a guest's kernel log fails the test that had it."""
+
+import re
+from dataclasses import dataclass
+
+import pytest
+from verna_vm import Guest, Topology
+
+
+@dataclass
+class End:
+    """One of two guests, and the names of its card there."""
+    guest: Guest
+    ip: str
+    ip6: str
+    netdev: str = ""
+    rdma: str = ""
+
+    def run(self, command: str, **options):
+        return self.guest.run(command, **options)
+
+    def popen(self, command: str, **options):
+        return self.guest.popen(command, **options)
+
+    def configure(self, driver: str = "verna") -> "End":
+        """Finds the interface and gives it its addresses."""
+        self.netdev = self.guest.netdev(driver)
+        self.run(f"ip addr replace {self.ip}/24 dev {self.netdev} && "
+                 f"ip addr replace {self.ip6}/64 dev {self.netdev} nodad && "
+                 f"ip link set {self.netdev} up", check=True)
+        if driver == "verna":
+            self.rdma = self.guest.rdma(self.netdev)
+        return self
+
+
+def folder_for(request, repo):
+    name = re.sub(r"[^\w.-]+", "_", request.node.nodeid.removeprefix("tests/vm/"))
+    return repo / "build/test" / name
+
+
+def fail_on_trouble(net: Topology, allowed: list[str]) -> None:
+    lines = [line for line in net.trouble() if not any(re.search(a, line) for a in allowed)]
+    if lines:
+        pytest.fail(f"the guests' kernel logs (in {net.folder}) have:\n" + "\n".join(lines))
+
+
+@pytest.fixture
+def topology(request, repo, setup_paths):
+    """A topology without guests; what the test adds to it ends with the test."""
+    with Topology(folder_for(request, repo)) as net:
+        yield net
+        allowed = [m.args[0] for m in request.node.iter_markers("allow_trouble")]
+        fail_on_trouble(net, allowed)
+
+
+def ends_of(a: Guest, b: Guest, subnet: int = 7) -> tuple[End, End]:
+    """Two guests whose first verna cards get addresses on one subnet."""
+    return tuple(End(guest, f"10.0.{subnet}.{n}", f"fd00:{subnet}::{n}").configure()
+                 for n, guest in ((1, a), (2, b)))
+
+
+@pytest.fixture(scope="module")
+def two_guests(request, repo, setup_paths):
+    """Two running guests with linked cards, shared by a module; leave them as you found them."""
+    with Topology(folder_for(request, repo)) as net:
+        a, b = net.guest("a"), net.guest("b")
+        net.link(a, b)
+        net.start()
+        yield ends_of(a, b)
+        allowed = [m.args[0] for m in request.node.iter_markers("allow_trouble")]
+        fail_on_trouble(net, allowed)

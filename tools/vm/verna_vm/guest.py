@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One guest: its QEMU, its console log, and what can be asked of it."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from . import accel as accelerators
+from .agent import Agent, GuestGone, Process, Result, shell_quote
+from .devices import Card, Nic
+from .launch import artefacts, die_with_parent, program
+from .qmp import Qmp
+
+KERNEL_OPTIONS = ("console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off audit=0 "
+                  "random.trust_cpu=on")
+SPARE_PORTS = 2  # empty root ports, for devices that a test plugs in later
+
+# What no guest may have in its kernel log; the text of some of these is a driver's own.
+TROUBLE = re.compile(r"BUG:|WARNING:|Oops|Call Trace|general protection|KASAN|UBSAN|kmemleak|"
+                     r"refcount_t|lockdep|possible .* deadlock|list_(add|del) corruption|"
+                     r"NETDEV WATCHDOG|unregister_netdevice: waiting|blocked for more than|"
+                     r"rcu.*detected stall|soft lockup|page allocation failure|"
+                     r"unexpectedly.*restrack|DMA-API:|Bad page")
+
+
+class Guest:
+    """A guest that Topology made; `start()` boots it, `run()` runs a command in it."""
+
+    def __init__(self, name: str, folder: Path, *, memory: str = "1G", cpus: int = 1,
+                 devices: list[Card | Nic] | None = None, extra: list[str] | None = None,
+                 append: str = "", iommu: bool = False):
+        self.name, self.folder = name, folder
+        self.memory, self.cpus = memory, cpus
+        self.devices: list[Card | Nic] = list(devices or [])
+        self.extra, self.append, self.iommu = list(extra or []), append, iommu
+        self.console = folder / f"{name}.console.log"
+        self.accel = ""
+        self.agent: Agent | None = None
+        self._qemu: subprocess.Popen | None = None
+        self._qmp: Qmp | None = None
+        self.booted_in = 0.0
+
+    # --- life
+
+    def _machine_arguments(self, setup: dict) -> list[str]:
+        split = "kernel-irqchip=split," if self.accel == "kvm" and self.iommu else ""
+        return ["-name", f"{self.name},debug-threads=on", "-accel", self.accel,
+                "-M", f"q35,{split}memory-backend=ram", "-cpu", accelerators.cpu(self.accel),
+                "-object", f"memory-backend-memfd,id=ram,size={self.memory},share=on",
+                "-m", self.memory, "-smp", str(self.cpus), "-nodefaults", "-nographic",
+                "-no-reboot", "-serial", f"file:{self.console}",
+                "-kernel", setup["vmlinuz"], "-initrd", setup["initramfs"]]
+
+    def _disk_arguments(self, setup: dict) -> list[str]:
+        layers = [setup["root"], setup["modules"], setup["layer"]]
+        result = ["-append", f"{KERNEL_OPTIONS} verna.layers={len(layers)} "
+                  f"verna.name={self.name} {self.append}"]
+        for index, layer in enumerate(layers):
+            result += ["-drive", f"file={layer},format=raw,if=none,readonly=on,id=layer{index},"
+                       "file.locking=off",
+                       "-device", f"virtio-blk-pci,drive=layer{index}"]
+        return result
+
+    def _plumbing_arguments(self, agent_fd: int, qmp_fd: int) -> list[str]:
+        return ["-device", "virtio-rng-pci", "-device", "virtio-serial-pci",
+                "-chardev", f"socket,id=agent,fd={agent_fd}",
+                "-device", "virtserialport,chardev=agent,name=verna.agent",
+                "-chardev", f"socket,id=qmp,fd={qmp_fd}", "-mon", "chardev=qmp,mode=control"]
+
+    def _device_arguments(self) -> list[str]:
+        result = ["-device", "intel-iommu,intremap=on,caching-mode=on"] if self.iommu else []
+        for index in range(len(self.devices) + SPARE_PORTS):
+            result += ["-device", f"pcie-root-port,id=rp{index},chassis={index + 1},"
+                       f"slot={index + 1},addr={4 + index // 8:#x}.{index % 8},multifunction=on"]
+        for index, device in enumerate(self.devices):
+            result += device.arguments(index, f"rp{index}")
+        return result
+
+    def start(self, wait: bool = True) -> "Guest":
+        """Starts QEMU; returns when the guest's agent answers, unless told not to wait."""
+        setup = artefacts()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.accel = self.accel or accelerators.choose(setup)
+        self._started = time.monotonic()
+        ours, theirs = zip(socket.socketpair(), socket.socketpair())
+        fds = [end.fileno() for end in theirs]
+        # The intel-iommu device must stand before the devices that it translates for.
+        command = [*program(setup), *self._machine_arguments(setup), *self._device_arguments(),
+                   *self._disk_arguments(setup), *self._plumbing_arguments(*fds), *self.extra]
+        (self.folder / f"{self.name}.command").write_text(" ".join(command) + "\n")
+        with open(self.folder / f"{self.name}.qemu.log", "wb") as log:
+            self._qemu = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                          pass_fds=fds, preexec_fn=die_with_parent)
+        for end in theirs:
+            end.close()
+        self.agent = Agent(self.name, ours[0])
+        try:
+            self._qmp = Qmp(ours[1])
+        except Exception as error:
+            self.kill()
+            raise GuestGone(f"guest {self.name}: QEMU did not start: {self.qemu_log()}") from error
+        if wait:
+            self.wait_ready()
+        return self
+
+    def wait_ready(self, timeout: float = 120) -> "Guest":
+        """Waits until the guest's user space is up."""
+        end = time.monotonic() + timeout
+        while not self.agent.ready.wait(0.2):
+            if not self.alive:
+                raise GuestGone(f"guest {self.name} ended while it booted; {self.last_words()}")
+            if time.monotonic() > end:
+                raise TimeoutError(f"guest {self.name} did not boot within {timeout:g} s; "
+                                   f"{self.last_words()}")
+        self.booted_in = time.monotonic() - self._started
+        return self
+
+    @property
+    def alive(self) -> bool:
+        return self._qemu is not None and self._qemu.poll() is None
+
+    @property
+    def pid(self) -> int:
+        """QEMU's process id."""
+        return self._qemu.pid
+
+    def stop(self) -> None:
+        """Ends the guest as pulling its plug would; QEMU itself closes its devices in order."""
+        if self.alive:
+            try:
+                self._qmp.command("quit")
+                self._qemu.wait(10)
+            except Exception:
+                pass
+        self.kill()
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """Ends QEMU by a signal."""
+        if self.alive:
+            os.kill(self._qemu.pid, number)
+            self._qemu.wait(10)
+        for connection in (self.agent, self._qmp):
+            if connection:
+                connection.close()
+
+    def qemu_log(self) -> str:
+        return (self.folder / f"{self.name}.qemu.log").read_text(errors="replace")[-2000:]
+
+    def last_words(self) -> str:
+        console = self.console.read_text(errors="replace")[-2000:] if self.console.exists() else ""
+        return f"console {self.console}:\n{console}\nQEMU: {self.qemu_log()}"
+
+    # --- commands
+
+    def popen(self, command: str, tty: bool = False, on_output=None) -> Process:
+        """Starts a shell command in the guest."""
+        return self.agent.start(command, tty, on_output)
+
+    def run(self, command: str, timeout: float = 60, check: bool = False,
+            stdin: bytes | str | None = None) -> Result:
+        """Runs a shell command in the guest; with `check` it must succeed."""
+        process = self.popen(command)
+        if stdin is not None:
+            process.send(stdin)
+        process.close_input()
+        result = process.wait(timeout)
+        return result.check() if check else result
+
+    def push(self, source: Path | bytes, target: str, mode: str = "755") -> None:
+        """Writes a file in the guest."""
+        data = source if isinstance(source, bytes) else Path(source).read_bytes()
+        name = shell_quote(target)
+        self.run(f"cat > {name} && chmod {mode} {name}", 300, check=True, stdin=data)
+
+    def pull(self, source: str) -> bytes:
+        """Reads a file in the guest."""
+        process = self.popen(f"cat {shell_quote(source)}")
+        process.wait(300).check()
+        return process.out_bytes
+
+    def qmp(self, command: str, /, **arguments):
+        """Runs a QMP command: guest.qmp("set_link", name="card0", up=False)."""
+        return self._qmp.command(command, **arguments)
+
+    def wait_event(self, name: str, /, timeout: float = 30, **data) -> dict:
+        return self._qmp.wait_event(name, timeout, **data)
+
+    # --- the kernel's log
+
+    def dmesg(self) -> str:
+        return self.run("dmesg", check=True).out
+
+    def trouble(self) -> list[str]:
+        """The lines of the kernel's log that no good run has; of the console if it died."""
+        try:
+            text = self.dmesg()
+        except (GuestGone, TimeoutError, AttributeError):
+            text = self.console.read_text(errors="replace") if self.console.exists() else ""
+        return [line for line in text.splitlines() if TROUBLE.search(line)]
+
+    # --- interfaces
+
+    def netdev(self, driver: str = "verna", index: int = 0) -> str:
+        """The name of the guest's n-th network interface of a driver, in PCI order."""
+        script = ('for p in /sys/bus/pci/devices/*/net/* /sys/bus/virtio/devices/*/net/*; do '
+                  'd=$(readlink -f $p/device/driver) && echo "${d##*/} ${p##*/}"; done; :')
+        names = [line.split()[1] for line in self.run(script, check=True).out.splitlines()
+                 if line.split()[0] == driver]
+        if index >= len(names):
+            raise LookupError(f"guest {self.name} has {len(names)} interfaces of driver {driver}, "
+                              f"wanted number {index}")
+        return names[index]
+
+    def rdma(self, netdev: str) -> str:
+        """The name of the RDMA device on an interface; udev chooses it."""
+        rows = self.run("rdma link show", check=True).out.splitlines()
+        for row in rows:
+            if row.split()[-1] == netdev:
+                return row.split()[1].split("/")[0]
+        raise LookupError(f"guest {self.name} has no RDMA device on {netdev}: {rows}")

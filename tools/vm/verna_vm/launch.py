@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How to run the SDK's QEMU on this host, and what it is made of."""
+
+import ctypes
+import json
+import os
+import signal
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[3]
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def artefacts() -> dict:
+    """Where the set-up put things; see tools/setup."""
+    path = REPO / "build/setup.json"
+    if not path.exists():
+        raise RuntimeError(f"{path} is missing: run 'make setup' first")
+    found = json.loads(path.read_text())
+    if override := os.environ.get("VERNA_QEMU"):
+        found["qemu"] = override
+    return found
+
+
+def die_with_parent() -> None:
+    """Called in a child: no QEMU outlives the runner, however that ends."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def program(setup: dict) -> list[str]:
+    """QEMU is linked against the SDK's libraries, which this host may not have."""
+    sdk = setup["sdk"]
+    return [f"{sdk}/lib64/ld-linux-x86-64.so.2",
+            "--library-path", f"{sdk}/usr/lib/x86_64-linux-gnu",
+            setup["qemu"], "-L", f"{sdk}/usr/share/qemu", "-L", f"{sdk}/usr/share/seabios"]

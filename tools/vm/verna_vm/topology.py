@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Guests and the wires between them.
+
+Sockets are in a temporary folder of a short name, as their paths are limited to 107 bytes; logs
+stay in the folder that the caller named.
+"""
+
+import itertools
+import shutil
+import tempfile
+from pathlib import Path
+
+from .devices import Card, Nic
+from .guest import Guest
+
+OUI = "52:54:00"
+
+
+class Topology:
+    """Guests and wires; as a context manager it ends all guests on the way out."""
+
+    def __init__(self, folder: str | Path):
+        self.folder = Path(folder).absolute()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.guests: list[Guest] = []
+        self._sockets = Path(tempfile.mkdtemp(prefix="verna-"))
+        self._macs = itertools.count(1)
+        self._wires = itertools.count()
+
+    def __enter__(self) -> "Topology":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.stop()
+
+    def guest(self, name: str, **options) -> Guest:
+        """A guest that is not started yet; options are those of Guest."""
+        made = Guest(name, self.folder, **options)
+        self.guests.append(made)
+        return made
+
+    def mac(self) -> str:
+        number = next(self._macs)
+        return f"{OUI}:00:{number >> 8:02x}:{number & 255:02x}"
+
+    def link(self, a: Guest, b: Guest, **properties) -> tuple[Card, Card]:
+        """Gives each guest a verna card and joins the two by a shared-memory link."""
+        path = str(self._sockets / f"link{next(self._wires)}")
+        cards = tuple(Card(link=path, mac=self.mac(), properties=dict(properties))
+                      for _ in range(2))
+        for guest, card in zip((a, b), cards):
+            guest.devices.append(card)
+        return cards
+
+    def wire(self) -> tuple[str, str]:
+        """The two ends of an Ethernet wire between QEMU processes, as netdev backends."""
+        number = next(self._wires)
+        ends = [self._sockets / f"wire{number}{end}" for end in "ab"]
+        return tuple(f"dgram,local.type=unix,local.path={local},remote.type=unix,"
+                     f"remote.path={remote}" for local, remote in (ends, ends[::-1]))
+
+    def ethernet(self, a: Guest, b: Guest, model: str = "virtio-net-pci",
+                 model_b: str = "") -> tuple[Nic | Card, Nic | Card]:
+        """Joins two guests by an Ethernet wire; the model `verna` is a card on a netdev."""
+        made = []
+        for guest, backend, kind in zip((a, b), self.wire(), (model, model_b or model)):
+            device = Card(backend=backend, mac=self.mac()) if kind == "verna" else \
+                Nic(backend, kind, self.mac())
+            guest.devices.append(device)
+            made.append(device)
+        return tuple(made)
+
+    def start(self) -> "Topology":
+        """Boots all guests at the same time and returns when all are up."""
+        for guest in self.guests:
+            guest.start(wait=False)
+        for guest in self.guests:
+            guest.wait_ready()
+        return self
+
+    def trouble(self) -> list[str]:
+        """What is wrong in the kernel logs of all guests."""
+        return [f"{guest.name}: {line}" for guest in self.guests for line in guest.trouble()]
+
+    def stop(self) -> None:
+        for guest in self.guests:
+            guest.stop()
+        shutil.rmtree(self._sockets, ignore_errors=True)
