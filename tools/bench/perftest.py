@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs one tool of perftest between two guests and reads its result line."""
+
+import itertools
+import re
+from dataclasses import dataclass
+
+from verna_vm.agent import CommandFailed
+
+_ports = itertools.count(18600)
+
+# Columns of the result line (perftest_parameters.h): what is reported, of what unit.
+BANDWIDTH = ("bytes", "iterations", "peak", "average", "mpps")
+LATENCY = ("bytes", "iterations", "min", "max", "typical", "average", "stdev", "p99", "p999")
+
+
+@dataclass
+class Side:
+    """One end: a guest, its RDMA device, the index of its GID and its address."""
+    guest: object
+    device: str
+    gid: int
+    address: str
+
+
+@dataclass
+class Outcome:
+    """What a run reported. `value` is the tool's main figure; `log` all that both ends printed."""
+    values: dict
+    log: str
+
+
+def gid_index(guest, device: str, address: str) -> int:
+    """Index of the RoCE v2 GID that belongs to an IPv4 address."""
+    octets = [int(part) for part in address.split(".")]
+    wanted = "0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x" % tuple(octets)
+    base = f"/sys/class/infiniband/{device}/ports/1"
+    script = (f"cd {base}/gids && for i in *; do t=$(cat ../gid_attrs/types/$i 2>/dev/null) && "
+              f'echo "$i $(cat $i) $t"; done; :')
+    for line in guest.run(script, check=True).out.splitlines():
+        index, gid, kind = line.split(maxsplit=2)
+        if gid == wanted and "v2" in kind:
+            return int(index)
+    raise LookupError(f"guest {guest.name}: {device} has no RoCE v2 GID of {address}")
+
+
+def parse(out: str, columns: tuple) -> dict:
+    """The last result line of a tool's output as a dict of its columns."""
+    rows = [line.split() for line in out.splitlines() if re.match(r"^\s*\d+\s+\d+\s+[\d.]", line)]
+    if not rows:
+        raise ValueError("no result line")
+    return dict(zip(columns, map(float, rows[-1])))
+
+
+def run(tool: str, server: Side, client: Side, options: str = "", timeout: float = 90) -> Outcome:
+    """Runs `tool` with the same options on both ends; the client's figures count."""
+    port = next(_ports)
+    latency = tool.endswith("_lat")
+    common = f"-F -p {port} {options}" + ("" if latency else " --report_gbits")
+
+    def command(side: Side) -> str:
+        return f"{tool} -d {side.device} -x {side.gid} {common}"
+
+    listening = server.guest.popen(command(server))
+    try:
+        wait_listening(server.guest, port, listening)
+        result = client.guest.run(f"{command(client)} {server.address}", timeout)
+        log = f"# client: {result.command}\n{result.out}{result.err}"
+        if not result.ok:
+            raise CommandFailed(f"{log}# status {result.rc}\n# server\n{listening.out}"
+                                f"{listening.err}")
+        other = listening.wait(20)
+        log += f"# server: {other.command}\n{other.out}{other.err}"
+        if not other.ok:
+            raise CommandFailed(f"{log}# server's status {other.rc}")
+    finally:
+        if listening.poll() is None:
+            listening.stop()
+    return Outcome(parse(result.out, LATENCY if latency else BANDWIDTH), log)
+
+
+def wait_listening(guest, port: int, process, timeout: float = 20) -> None:
+    """Waits until something in the guest listens on a TCP port, or the server has ended."""
+    script = (f"for i in $(seq {int(timeout * 10)}); do "
+              f"grep -qi ':{port:04x} 0*:0000 0A' /proc/net/tcp /proc/net/tcp6 && exit 0; "
+              "sleep 0.1; done; exit 1")
+    if not guest.run(script, timeout + 10).ok:
+        raise CommandFailed(f"guest {guest.name}: '{process.command}' does not listen on port "
+                            f"{port}\n{process.out}{process.err}")
