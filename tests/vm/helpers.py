@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What several guest tests do: perftest ends, counters, and waiting for something to be true."""
+
+import json
+import time
+
+from bench.perftest import Side, gid_index
+
+
+def wait_until(condition, timeout: float = 20, what: str = "the condition") -> None:
+    """Polls `condition` until it holds."""
+    end = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError(f"{what} did not come true within {timeout:g} s")
+        time.sleep(0.2)
+
+
+def carrier(end) -> bool:
+    return end.run(f"cat /sys/class/net/{end.netdev}/carrier").out.strip() == "1"
+
+
+def reachable(end, peer, timeout: float = 20) -> None:
+    """Waits until `peer` answers a ping."""
+    wait_until(lambda: end.run(f"ping -c1 -W1 {peer.ip}", timeout=10).ok, timeout,
+               f"a ping from {end.ip} to {peer.ip}")
+
+
+def rdma_side(end) -> Side:
+    """An end as perftest wants it: with the index of its IPv4 GID, once that is there."""
+    wait_until(lambda: _has_gid(end), 20, f"the GID of {end.ip}")
+    return Side(end.guest, end.rdma, gid_index(end.guest, end.rdma, end.ip), end.ip)
+
+
+def _has_gid(end) -> bool:
+    try:
+        gid_index(end.guest, end.rdma, end.ip)
+        return True
+    except LookupError:
+        return False
+
+
+def hw_counter(end, name: str) -> int:
+    """One of the RDMA device's hw_counters."""
+    path = f"/sys/class/infiniband/{end.rdma}/ports/1/hw_counters/{name}"
+    return int(end.run(f"cat {path}", check=True).out)
+
+
+def ethtool_stats(end) -> dict[str, int]:
+    """`ethtool -S`, by name."""
+    rows = end.run(f"ethtool -S {end.netdev}", check=True).out.splitlines()[1:]
+    return {name.strip(): int(value) for name, value in (row.rsplit(":", 1) for row in rows)}
+
+
+def resources(end) -> dict[str, int]:
+    """Objects that processes hold on the RDMA device: `rdma resource show` without the kernel's."""
+    result = {}
+    for kind in ("qp", "cq", "mr", "pd", "ctx"):
+        out = end.run(f"rdma -j resource show {kind} link {end.rdma}" if kind == "qp" else
+                      f"rdma -j resource show {kind} dev {end.rdma}").out.strip() or "[]"
+        result[kind] = sum(1 for item in json.loads(out) if item.get("pid"))
+    return result

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The card against code that nobody here wrote: the kernel's rxe in the other guest.
+
+Guest a has a card on a netdev, guest b a virtio NIC on the other end of that wire, and rxe on it.
+The capture of the card's port is decoded by tshark and its ICRCs are computed anew by scapy.
+"""
+
+import subprocess
+import textwrap
+
+import pytest
+from bench import perftest
+from conftest import End, fail_on_trouble, folder_for
+from helpers import rdma_side, reachable
+from verna_vm import Topology
+
+TOOLS = [
+    ("ib_send_bw", "-s 65536 -n 200"), ("ib_write_bw", "-s 65536 -n 200"),
+    ("ib_read_bw", "-s 65536 -n 200"), ("ib_send_lat", "-s 8 -n 100"),
+    ("ib_write_lat", "-s 8 -n 100"), ("ib_read_lat", "-s 8 -n 100"), ("ib_atomic_lat", "-n 100"),
+    ("ib_atomic_lat", "-n 100 -A CMP_AND_SWAP"), ("ib_send_bw", "-c UC -s 65536 -n 200"),
+    ("ib_send_bw", "-c UD -s 1024 -n 200"), ("ib_write_bw", "-s 1 -n 100"),
+    ("ib_write_bw", "-s 4097 -n 100"), ("ib_write_lat", "-R -s 8 -n 50"),
+]
+
+
+@pytest.fixture(scope="module")
+def mixed(request, repo, setup_paths):
+    """A card in guest a, rxe in guest b, and the card's capture file."""
+    folder = folder_for(request, repo)
+    with Topology(folder) as net:
+        a, b = net.guest("a"), net.guest("b")
+        card, _ = net.ethernet(a, b, "verna", "virtio-net-pci")
+        card.pcap = str(folder / "card.pcap")
+        net.start()
+        ours = End(a, "10.0.8.1", "fd00:8::1").configure()
+        theirs = End(b, "10.0.8.2", "fd00:8::2").configure("virtio_net")
+        theirs.run(f"modprobe rdma_rxe && rdma link add rxe0 type rxe netdev {theirs.netdev}",
+                   check=True)
+        theirs.rdma = "rxe0"
+        reachable(ours, theirs)
+        yield ours, theirs, card.pcap
+        fail_on_trouble(net, [])
+
+
+@pytest.mark.parametrize("tool, options", TOOLS)
+@pytest.mark.parametrize("server", ["verna", "rxe"])
+def test_perftest_with_rxe(mixed, server, tool, options):
+    ends = [rdma_side(end) for end in mixed[:2]]
+    if server == "rxe":
+        ends.reverse()
+    assert perftest.run(tool, *ends, options, timeout=60).values
+
+
+@pytest.mark.parametrize("server", ["verna", "rxe"])
+def test_rping_with_rxe(mixed, server):
+    a, b = mixed[:2] if server == "verna" else (mixed[1], mixed[0])
+    listening = a.popen(f"rping -s -a {a.ip} -v -C 20 -p 7400")
+    a.run("sleep 1")
+    b.run(f"rping -c -a {a.ip} -V -C 20 -p 7400", timeout=60, check=True)
+    listening.wait(20)
+
+
+def in_sdk(repo, *command: str) -> str:
+    return subprocess.run([str(repo / "tools/setup/sdk-run"), *command], check=True, text=True,
+                          capture_output=True, cwd=repo).stdout
+
+
+@pytest.fixture(scope="module")
+def capture(mixed, repo, tmp_path_factory):
+    """The last part of what the tests above put on the wire, as a file that is not written to."""
+    ends = [rdma_side(end) for end in mixed[:2]]
+    for tool in ("ib_send_bw", "ib_write_bw", "ib_read_bw"):
+        perftest.run(tool, *ends, "-s 5000 -n 20")
+    perftest.run("ib_atomic_lat", *ends, "-n 10")
+    mixed[0].run("sleep 1")
+    return mixed[2]
+
+
+def test_tshark_decodes_the_capture(capture, repo):
+    """Every RoCE frame is decoded, and none has an expert error."""
+    frames = in_sdk(repo, "tshark", "-r", capture, "-Y", "infiniband", "-T", "fields", "-e",
+                    "infiniband.bth.opcode").split()
+    opcodes = {int(text, 0) for text in frames}
+    assert {0x04, 0x06, 0x07, 0x08, 0x0c, 0x11, 0x12} <= opcodes
+    errors = in_sdk(repo, "tshark", "-r", capture, "-Y",
+                    'infiniband && _ws.expert.severity == "Error"')
+    assert errors == ""
+
+
+def test_scapy_agrees_on_every_icrc(capture, repo, tmp_path):
+    program = tmp_path / "icrc.py"
+    program.write_text(textwrap.dedent("""\
+        import sys
+        from scapy.all import PcapReader, load_contrib
+        from scapy.layers.inet import IP
+        load_contrib("roce")
+        from scapy.contrib.roce import BTH
+        good = bad = 0
+        for number, packet in enumerate(PcapReader(sys.argv[1])):
+            if number >= 20000:
+                break
+            if IP in packet and BTH in packet:
+                bth = packet[BTH]
+                raw = bytes(bth)
+                computed = bth.compute_icrc(raw[:-4])
+                if bytes(computed) == raw[-4:]:
+                    good += 1
+                else:
+                    bad += 1
+                    print("frame", number + 1, bytes(computed).hex(), raw[-4:].hex())
+        print("good", good, "bad", bad)
+        """))
+    out = in_sdk(repo, "python3", str(program), capture)
+    words = out.split()
+    assert words[-1] == "0" and int(words[-3]) > 100, out
