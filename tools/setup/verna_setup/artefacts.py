@@ -5,13 +5,26 @@ The result is also written to build/setup.json in the checkout, for tools that o
 """
 
 import json
+import os
 from pathlib import Path
 
 from . import core, host, image, kernel, layer, provider, qemu, sdk
 from .cache import REPO, cache_root
-from .log import SetupError
+from .log import SetupError, say
 
 RESULT = REPO / "build/setup.json"
+
+
+def part(name: str, build, *inputs):
+    """Builds a part of the product. With VERNA_KEEP_GOING set, a part that does not build is left
+    out: whoever works on one part need not wait for the others."""
+    try:
+        return build(*inputs)
+    except SetupError as error:
+        if not os.environ.get("VERNA_KEEP_GOING"):
+            raise
+        say(f"WARNING: going on without {name}: {str(error).splitlines()[0]}")
+        return None
 
 
 def build_all() -> dict[str, str]:
@@ -19,6 +32,9 @@ def build_all() -> dict[str, str]:
     host.ensure()
     tools = sdk.build()
     kernel_folder = image.modules(tools)
+    modules = part("kernel", kernel.build, tools)
+    verbs = part("provider", provider.build, tools)
+    card = part("core", core.build, tools)
     found = {
         "sdk": tools,
         "cache": cache_root(),
@@ -26,8 +42,8 @@ def build_all() -> dict[str, str]:
         "initramfs": image.initramfs(tools),
         "root": image.root(tools),
         "modules": kernel_folder / "modules.squashfs",
-        "layer": layer.build(tools, kernel.build(tools), provider.build(tools)),
-        "qemu": qemu.build(tools, core.build(tools)),
+        "layer": layer.build(tools, modules, verbs),
+        "qemu": part("qemu", qemu.build, tools, card) or qemu.build(tools, None),
     }
     return write({name: str(path) for name, path in found.items()})
 

@@ -35,6 +35,8 @@ def install_agent(sdk: Path, log: Log, tree: Path) -> None:
     folder = tree / "usr/lib/verna"
     folder.mkdir(parents=True)
     shutil.copy(GUEST / "init", folder)
+    (tree / "etc/modprobe.d").mkdir(parents=True)
+    shutil.copy(GUEST / "modprobe.conf", tree / "etc/modprobe.d/verna-guest.conf")
     sdk_module.run(sdk, log, ["gcc", *FLAGS, GUEST / "agent.c", "-o", folder / "agent", "-lutil"])
 
 

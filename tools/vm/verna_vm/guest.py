@@ -49,7 +49,8 @@ class Guest:
     def _machine_arguments(self, setup: dict) -> list[str]:
         split = "kernel-irqchip=split," if self.accel == "kvm" and self.iommu else ""
         return ["-name", f"{self.name},debug-threads=on", "-accel", self.accel,
-                "-M", f"q35,{split}memory-backend=ram", "-cpu", accelerators.cpu(self.accel),
+                "-M", f"q35,{split}sata=off,smbus=off,i8042=off,vmport=off,memory-backend=ram",
+                "-cpu", accelerators.cpu(self.accel),
                 "-object", f"memory-backend-memfd,id=ram,size={self.memory},share=on",
                 "-m", self.memory, "-smp", str(self.cpus), "-nodefaults", "-nographic",
                 "-no-reboot", "-serial", f"file:{self.console}",

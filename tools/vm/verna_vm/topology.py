@@ -52,6 +52,13 @@ class Topology:
             guest.devices.append(card)
         return cards
 
+    def single(self, guest: Guest, **properties) -> Card:
+        """Gives a guest a card whose link waits for a peer that never comes."""
+        card = Card(link=str(self._sockets / f"link{next(self._wires)}"), mac=self.mac(),
+                    properties=properties)
+        guest.devices.append(card)
+        return card
+
     def wire(self) -> tuple[str, str]:
         """The two ends of an Ethernet wire between QEMU processes, as netdev backends."""
         number = next(self._wires)
