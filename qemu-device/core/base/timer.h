@@ -33,13 +33,22 @@ class Timer {
   Callback callback_;
   void* owner_;
   Nanos deadline_ = kNever;
-  Nanos queued_ = kNever;  // key of this timer's live heap entry, kNever if it has none
+  uint64_t order_ = 0;       // of the last set()
+  size_t index_ = kNoIndex;  // of this timer's heap entry
+  static constexpr size_t kNoIndex = ~size_t{0};
 };
 
-/// All timers of a card: a binary heap with lazy removal, bounded by the number of timers.
+/// All timers of a card: a binary heap with at most one entry per timer. An entry's key may be
+/// earlier than its timer's deadline (moved later or cancelled); that is put right when it comes
+/// up.
 class TimerQueue {
  public:
-  /// Calls back every timer whose deadline has come, in order of deadline.
+  TimerQueue() = default;
+  TimerQueue(const TimerQueue&) = delete;
+  TimerQueue& operator=(const TimerQueue&) = delete;
+
+  /// Calls back every timer whose deadline has come, in order of deadline. A timer that its
+  /// callback sets to a time that has come waits for the next run.
   void run(Nanos now);
   /// No timer is due before this; it may be earlier than the first real deadline.
   Nanos next() const { return heap_.empty() ? kNever : heap_.front().when; }
@@ -49,13 +58,20 @@ class TimerQueue {
   struct Entry {
     Nanos when;
     uint64_t order;  // same deadline: first set, first called, so that runs are reproducible
-    Timer* timer;    // null: the timer is gone
+    Timer* timer;
+    bool before(const Entry& other) const {
+      return when != other.when ? when < other.when : order < other.order;
+    }
   };
-  void push(Timer* timer, Nanos when);
+  void schedule(Timer* timer);
   void forget(Timer* timer);
+  void place(size_t index, const Entry& entry);
+  void sift_up(size_t index, Entry entry);
+  void sift_down(size_t index, Entry entry);
 
   std::vector<Entry> heap_;
   uint64_t order_ = 0;
+  Nanos floor_ = 0;  // while running: the time, so that new timers sort behind those that are due
 };
 
 }  // namespace verna

@@ -26,7 +26,8 @@ template <typename T>
 inline void store_le(void* p, T v) {
   std::memcpy(p, &v, sizeof v);
 }
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the contract's __leNN are read as they are");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "the contract's __leNN are read as they are");
 
 inline uint16_t load_be16(const uint8_t* p) { return static_cast<uint16_t>(p[0] << 8 | p[1]); }
 inline uint32_t load_be24(const uint8_t* p) {
