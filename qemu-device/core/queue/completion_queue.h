@@ -28,11 +28,13 @@ class PhaseRing {
   bool has_room();
 
   /// Full barrier, then reads the record. True exactly once per arm word that the host wrote and
-  /// that asks for what was pushed since; `solicited` tells whether any push since the last call was
-  /// solicited or an error.
+  /// that asks for what was pushed since; `solicited` tells whether any push since the last call
+  /// was solicited or an error.
   bool take_arm(bool solicited);
 
  private:
+  bool read_record(uint32_t* arm);
+
   HostBus* bus_ = nullptr;
   FunctionId fn_ = 0;
   PageList memory_;

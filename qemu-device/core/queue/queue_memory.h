@@ -28,6 +28,9 @@ class PblQuota {
   uint64_t used_ = 0;
 };
 
+/// Page sizes that a page list may have, bit n for 2^n bytes: 4 KiB to 1 GiB.
+inline constexpr uint64_t kPageShifts = 0x7ffff000;
+
 enum class PblStatus { kOk, kBadParam, kNoResource, kDmaFault };
 
 /// The pages of one buffer, read once from the host when the object is made. Movable, not copyable;
@@ -39,12 +42,15 @@ class PageList {
   PageList& operator=(PageList&&) noexcept;
   ~PageList();
 
-  /// Reads and checks `pbl`. `length` is what the buffer must hold at least, bytes from its start.
+  /// Reads and checks `pbl`. `length` is what the buffer must hold at least, bytes from its start;
+  /// with 0 the list may be empty. kBadParam: a field of `pbl` or a page address is invalid, or the
+  /// pages are fewer than `length` needs.
   static PblStatus load(HostBus& bus, FunctionId fn, const verna_pbl& pbl, uint64_t length,
                         PblQuota& quota, PageList* out);
 
   /// Bus address of the byte at `offset`, and in `*run` how many bytes follow contiguously.
-  /// `offset` must be below length(). Physically adjacent pages count as one run only within a page.
+  /// `offset` must be below length(). Physically adjacent pages count as one run only within a
+  /// page.
   uint64_t translate(uint64_t offset, uint64_t* run) const;
 
   /// Bytes from the buffer's start to the end of its last page.
@@ -59,8 +65,8 @@ class PageList {
   PblQuota* quota_ = nullptr;
 };
 
-/// Reads or writes `len` bytes at `offset` of a buffer, page by page. False: DMA failed or the range
-/// is outside.
+/// Reads or writes `len` bytes at `offset` of a buffer, page by page. False: DMA failed or the
+/// range is outside.
 [[nodiscard]] bool read_pages(HostBus& bus, FunctionId fn, const PageList& pages, uint64_t offset,
                               void* dst, size_t len);
 [[nodiscard]] bool write_pages(HostBus& bus, FunctionId fn, const PageList& pages, uint64_t offset,

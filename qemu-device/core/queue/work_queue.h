@@ -20,12 +20,13 @@ class WorkQueue {
     uint8_t log_stride;
   };
 
-  /// `memory` is shared by the queues of one object and outlives this. False: the layout does not
-  /// fit the memory or is misaligned (record to 128 bytes, ring to its stride).
+  /// `memory` is shared by the queues of one object and outlives this, at the same address. False:
+  /// the layout does not fit the memory or is misaligned (record to 128 bytes, ring to its stride).
+  /// Touches no host memory: the owner of a sending queue calls set_need_doorbell(true) next.
   bool init(HostBus* bus, FunctionId fn, const PageList* memory, const Layout& layout);
 
   /// Reads the producer index. False: DMA failed, or the host claims more entries than the ring
-  /// holds; the queue is then unusable.
+  /// holds or took entries back; the queue is then unusable.
   [[nodiscard]] bool refresh();
 
   /// Entries posted (as of the last refresh) that were not consumed.
@@ -55,6 +56,7 @@ class WorkQueue {
 
  private:
   static constexpr uint32_t kBatchBytes = 4096;
+  const uint8_t* fetch(uint32_t index);
 
   HostBus* bus_ = nullptr;
   const PageList* memory_ = nullptr;
