@@ -50,7 +50,7 @@ def build_all() -> dict[str, str]:
 
 def write(found: dict[str, str]) -> dict[str, str]:
     RESULT.parent.mkdir(exist_ok=True)
-    part = RESULT.with_suffix(".part")
+    part = RESULT.with_suffix(f".{os.getpid()}")
     part.write_text(json.dumps(found, indent=2) + "\n")
     part.replace(RESULT)
     return found

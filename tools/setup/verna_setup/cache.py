@@ -170,11 +170,11 @@ def tree(kind: str, key: str, recipe, seconds: float) -> Path:
     return path
 
 
-def sync(source: Path, target: Path, keep=lambda name: False) -> None:
+def sync(source: Path, target: Path, keep=lambda path: False) -> None:
     """Makes the files below `target` equal to those below `source`, links resolved.
 
     A file of equal content is not touched, so that make and ninja see only real changes;
-    `keep(name)` tells which extra files of the target (build products) stay.
+    `keep(path)` tells which extra files of the target (build products) stay.
     """
     wanted = {}
     for folder, dirs, files in os.walk(source, followlinks=True):
@@ -185,9 +185,9 @@ def sync(source: Path, target: Path, keep=lambda name: False) -> None:
                 wanted[file.relative_to(source)] = file
     for folder, _, files in os.walk(target):
         for name in files:
-            file = Path(folder, name)
-            if file.relative_to(target) not in wanted and not keep(name):
-                file.unlink()
+            path = Path(folder, name).relative_to(target)
+            if path not in wanted and not keep(path):
+                (target / path).unlink()
     for name, file in wanted.items():
         copy_if_changed(file, target / name)
 

@@ -44,7 +44,6 @@ def build(sdk: Path) -> Path | None:
             library, = folder.rglob("libverna_core.a")
             shutil.copy2(library, work)
         shutil.copy2(CORE / "verna_core.h", work)
-        for header in (CORE / "include").glob("*.h"):
-            shutil.copy2(header, work)
+        shutil.copytree(CONTRACT / "hw", work / "hw")
 
     return artefact("core", key_of(sdk.name, CORE, CONTRACT), recipe, 60)

@@ -12,8 +12,9 @@ from .log import Log, SetupError
 KERNEL = REPO / "kernel"
 
 
-def is_product(name: str) -> bool:
+def is_product(path: Path) -> bool:
     """Whether a file in the copy is kbuild's and must survive a new copy of the sources."""
+    name = path.name
     return name.startswith(".") or name.endswith((".o", ".ko", ".mod", ".mod.c", ".a")) or \
         name in ("Module.symvers", "modules.order")
 

@@ -44,14 +44,10 @@ def base_tree(sdk: Path) -> Path:
 
 
 def fill(target: Path) -> None:
-    """Copies the provider and the contract headers; links that lead there become files."""
-    sync(PROVIDER, target, keep=lambda name: name.endswith(".h"))
+    """Copies the provider and, beside it, the contract's headers."""
+    sync(PROVIDER, target, keep=lambda path: path.parts[0] in ("hw", "uapi"))
     for name in ("hw", "uapi"):
-        if (CONTRACT / name).is_dir():
-            sync(CONTRACT / name, target / name)
-    for stale in target.glob("*.h"):
-        if not (PROVIDER / stale.name).exists():
-            stale.unlink()
+        sync(CONTRACT / name, target / name)
 
 
 def build(sdk: Path) -> Path | None:

@@ -62,6 +62,14 @@ def check_sources() -> None:
                              f"{QOM.relative_to(REPO)}/meson.build")
 
 
+def install_card(core: Path, card: Path) -> None:
+    """Puts the shim, the library and the headers into one folder of QEMU's tree."""
+    ours = {file.relative_to(core) for file in core.rglob("*") if file.is_file()}
+    sync(QOM, card, keep=lambda path: path in ours)
+    for name in ours:
+        copy_if_changed(core / name, card / name)
+
+
 def build(sdk: Path, core: Path | None) -> Path:
     """The QEMU program with the card; `core` has libverna_core.a and verna_core.h."""
     with_card = core is not None and (QOM / "verna.c").exists()
@@ -72,10 +80,7 @@ def build(sdk: Path, core: Path | None) -> Path:
         with lock("qemu-tree"):
             base = base_tree(sdk)
             if with_card:
-                card = base / "src/hw/net/verna"
-                for file in core.iterdir():
-                    copy_if_changed(file, card / "core" / file.name)
-                sync(QOM, card, keep=lambda name: name in {f.name for f in core.iterdir()})
+                install_card(core, base / "src/hw/net/verna")
             sdk_module.run(sdk, log, ["ninja", PROGRAM], cwd=base / "build")
             shutil.copy2(base / "build" / PROGRAM, work / PROGRAM)
 

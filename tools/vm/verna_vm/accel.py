@@ -25,7 +25,7 @@ def boots_with_kvm(setup: dict) -> bool:
     command = [*program(setup), "-accel", "kvm", "-cpu", "host", "-M", "q35", "-m", "256",
                "-nodefaults", "-nographic", "-no-reboot", "-serial", "stdio",
                "-kernel", setup["vmlinuz"], "-initrd", setup["initramfs"],
-               "-append", "console=ttyS0 quiet panic=-1 verna.probe"]
+               "-append", "console=ttyS0 quiet panic=-1 guest.probe"]
     try:
         result = subprocess.run(command, capture_output=True, timeout=LIMIT, check=False,
                                 stdin=subprocess.DEVNULL, preexec_fn=die_with_parent)
@@ -35,9 +35,9 @@ def boots_with_kvm(setup: dict) -> bool:
 
 
 def fingerprint(setup: dict) -> str:
-    """The verdict holds for this boot of the host and this QEMU."""
+    """The verdict holds for this boot of the host and this version of QEMU and kernel."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return f"{boot} {Path(setup['qemu']).parent.name}"
+    return f"{boot} {Path(setup['sdk']).name}"
 
 
 def kvm_works(setup: dict) -> bool:

@@ -58,8 +58,8 @@ class Guest:
 
     def _disk_arguments(self, setup: dict) -> list[str]:
         layers = [setup["root"], setup["modules"], setup["layer"]]
-        result = ["-append", f"{KERNEL_OPTIONS} verna.layers={len(layers)} "
-                  f"verna.name={self.name} {self.append}"]
+        result = ["-append", f"{KERNEL_OPTIONS} guest.layers={len(layers)} "
+                  f"guest.name={self.name} {self.append}"]
         for index, layer in enumerate(layers):
             result += ["-drive", f"file={layer},format=raw,if=none,readonly=on,id=layer{index},"
                        "file.locking=off",
