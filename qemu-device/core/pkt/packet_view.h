@@ -16,11 +16,12 @@ struct PacketView {
   const uint8_t* data = nullptr;  // whole frame without FCS
   uint32_t len = 0;
 
-  // Filled by parse(). An offset of 0 means "not there".
+  // Filled by parse_packet(). An offset of 0 means "not there".
   uint16_t ethertype = 0;  // after VLAN tags
   bool has_vlan = false;
-  uint16_t vlan_tci = 0;  // outer tag
-  uint16_t l3 = 0;        // IPv4 or IPv6 header
+  uint8_t vlan_tags = 0;   // 0 to 2; a third tag is the payload's
+  uint16_t vlan_tci = 0;   // outer tag
+  uint16_t l3 = 0;         // IPv4 or IPv6 header
   uint8_t ip_version = 0;  // 4, 6 or 0
   uint8_t ip_proto = 0;    // upper layer, after IPv6 extension headers that we know
   bool fragment = false;   // an IP fragment (then l4 is 0)
@@ -30,7 +31,8 @@ struct PacketView {
   const uint8_t* dmac() const { return hdr; }
   const uint8_t* smac() const { return hdr + 6; }
   bool is_group() const { return hdr[0] & 1; }
-  /// UDP or TCP ports; valid if l4 is set and ip_proto is 6 or 17.
+  /// UDP or TCP ports; valid if l4 is set and ip_proto is 6 or 17 (then the whole fixed header is
+  /// in `hdr` and inside of the IP packet).
   uint16_t sport() const { return load_be16(hdr + l4); }
   uint16_t dport() const { return load_be16(hdr + l4 + 2); }
 };

@@ -33,10 +33,9 @@ class TxSource {
   bool runnable_ = false;
   bool polled_ = false;
   uint32_t idle_polls_ = 0;
-  int64_t deficit_ = 0;
 };
 
-/// Deficit round robin over the runnable sources, and the list of sources that were active lately
+/// Round robin by bytes over the runnable sources, and the list of sources that were active lately
 /// and are polled without a doorbell. A source that stays idle is armed and leaves the list.
 class Scheduler {
  public:
@@ -56,9 +55,20 @@ class Scheduler {
   /// the doorbell and wants the next one, too).
   void set_polling(bool on) { polling_ = on; }
 
+  size_t num_runnable() const { return runnable_.size(); }
+  size_t num_polled() const { return polled_.size(); }
+
  private:
-  static constexpr uint32_t kQuantum = 16384;
-  static constexpr uint32_t kIdlePolls = 256;
+  static constexpr uint32_t kQuantum = 16384;  // bytes of one turn
+  static constexpr uint32_t kIdleCost = 4096;  // charged for a turn that ended for lack of work
+  static constexpr uint32_t kIdlePolls = 256;  // then a source is armed
+  static constexpr size_t kMaxPolled = 64;     // beyond it sources need their doorbells
+  void make_runnable(TxSource* source);
+  void make_polled(TxSource* source);
+  void poll_sources(Nanos now);
+  bool retire(TxSource* source, Nanos now);
+  uint32_t take_turn(uint32_t budget, size_t* blocked, Nanos now);
+
   std::vector<TxSource*> runnable_;
   std::vector<TxSource*> polled_;
   size_t cursor_ = 0;

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Walks Ethernet, VLAN, IPv4 and IPv6 headers in the card's private copy.
+#include <algorithm>
+
+#include "pkt/packet_view.h"
+
+namespace verna {
+namespace {
+
+constexpr uint32_t kMacBytes = 12;
+constexpr uint32_t kVlanBytes = 4;
+constexpr uint32_t kIpv4Min = 20;
+constexpr uint32_t kIpv6Bytes = 40;
+constexpr int kMaxVlanTags = 2;
+constexpr int kMaxExtensions = 8;
+
+enum Ipv6Next : uint8_t {
+  kHopByHop = 0,
+  kRouting = 43,
+  kFragment = 44,
+  kAuthentication = 51,
+  kDestination = 60,
+  kMobility = 135,
+};
+
+bool is_vlan(uint16_t ethertype) {
+  return ethertype == kEthertypeVlan || ethertype == kEthertypeQinq;
+}
+
+/// Bytes of the upper-layer header that must be there before it is offered to later stages.
+uint32_t l4_minimum(uint8_t proto) {
+  if (proto == kProtoTcp) return 20;
+  if (proto == kProtoUdp) return 8;
+  return 0;
+}
+
+void set_l4(PacketView* p, uint32_t offset) {
+  const uint32_t end = offset + l4_minimum(p->ip_proto);
+  if (end <= p->l3_end && end <= p->hdr_len) p->l4 = static_cast<uint16_t>(offset);
+}
+
+void parse_ipv4(PacketView* p, uint32_t l3) {
+  if (l3 + kIpv4Min > p->hdr_len) return;
+  const uint8_t* ip = p->hdr + l3;
+  const uint32_t header = (ip[0] & 0xfu) * 4;
+  const uint32_t total = load_be16(ip + 2);
+  if (ip[0] >> 4 != 4 || header < kIpv4Min || total < header || l3 + header > p->hdr_len) return;
+  p->l3 = static_cast<uint16_t>(l3);
+  p->ip_version = 4;
+  p->ip_proto = ip[9];
+  p->l3_end = std::min(l3 + total, p->len);
+  p->fragment = (load_be16(ip + 6) & 0x3fff) != 0;  // more fragments, or an offset
+  if (!p->fragment) set_l4(p, l3 + header);
+}
+
+/// Length of the extension header `next` at `ext`, 0 if it is an upper layer to us.
+uint32_t extension_length(uint8_t next, const uint8_t* ext) {
+  switch (next) {
+    case kHopByHop:
+    case kRouting:
+    case kDestination:
+    case kMobility:
+      return (ext[1] + 1u) * 8;
+    case kFragment:
+      return 8;
+    case kAuthentication:
+      return (ext[1] + 2u) * 4;
+    default:
+      return 0;
+  }
+}
+
+/// Everything that is not an extension header, ESP for example, is an upper layer as it stands.
+void parse_extensions(PacketView* p, uint32_t pos) {
+  for (int i = 0; i < kMaxExtensions; i++) {
+    if (pos + 8 > p->hdr_len || pos + 8 > p->l3_end) {
+      set_l4(p, pos);
+      return;
+    }
+    const uint8_t* ext = p->hdr + pos;
+    const uint32_t length = extension_length(p->ip_proto, ext);
+    if (length == 0) {
+      set_l4(p, pos);
+      return;
+    }
+    if (p->ip_proto == kFragment) p->fragment = (load_be16(ext + 2) & 0xfff9) != 0;
+    p->ip_proto = ext[0];
+    if (p->fragment) return;
+    pos += length;
+  }
+}
+
+void parse_ipv6(PacketView* p, uint32_t l3) {
+  if (l3 + kIpv6Bytes > p->hdr_len) return;
+  const uint8_t* ip = p->hdr + l3;
+  if (ip[0] >> 4 != 6) return;
+  p->l3 = static_cast<uint16_t>(l3);
+  p->ip_version = 6;
+  p->ip_proto = ip[6];
+  p->l3_end = std::min(l3 + kIpv6Bytes + load_be16(ip + 4), p->len);
+  parse_extensions(p, l3 + kIpv6Bytes);
+}
+
+/// Returns the offset of the header after the tags.
+uint32_t parse_vlan(PacketView* p) {
+  uint32_t pos = kMacBytes;
+  p->ethertype = load_be16(p->hdr + pos);
+  while (is_vlan(p->ethertype) && p->vlan_tags < kMaxVlanTags &&
+         pos + kVlanBytes + 2 <= p->hdr_len) {
+    if (!p->has_vlan) p->vlan_tci = load_be16(p->hdr + pos + 2);
+    p->has_vlan = true;
+    p->vlan_tags++;
+    pos += kVlanBytes;
+    p->ethertype = load_be16(p->hdr + pos);
+  }
+  return pos + 2;
+}
+
+}  // namespace
+
+void parse_packet(const uint8_t* data, uint32_t len, PacketView* out) {
+  out->hdr_len = std::min(len, PacketView::kHeaderBytes);
+  std::memcpy(out->hdr, data, out->hdr_len);
+  out->data = data;
+  out->len = len;
+  out->ethertype = 0;
+  out->has_vlan = false;
+  out->vlan_tags = 0;
+  out->vlan_tci = 0;
+  out->l3 = 0;
+  out->ip_version = 0;
+  out->ip_proto = 0;
+  out->fragment = false;
+  out->l4 = 0;
+  out->l3_end = 0;
+  if (out->hdr_len < kMacBytes + 2) return;
+  const uint32_t l3 = parse_vlan(out);
+  if (out->ethertype == kEthertypeIpv4) parse_ipv4(out, l3);
+  if (out->ethertype == kEthertypeIpv6) parse_ipv6(out, l3);
+}
+
+}  // namespace verna
