@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Commands 0x0100 to 0x01ff: queues, filters, MTU and RSS of the Ethernet side.
+#include <algorithm>
+
+#include "ctrl/pbl_result.h"
+#include "eth/eth_engine.h"
+
+namespace verna {
+namespace {
+
+constexpr uint32_t kModes = VERNA_RX_MODE_PROMISC | VERNA_RX_MODE_ALLMULTI | VERNA_RX_MODE_ENABLE;
+constexpr uint8_t kTxStride = 5;
+constexpr uint8_t kRxStride = 4;
+static_assert(sizeof(verna_tx_desc) == 1u << kTxStride);
+static_assert(sizeof(verna_rx_desc) == 1u << kRxStride);
+
+bool is_zero(const uint8_t (&mac)[6]) {
+  return std::all_of(std::begin(mac), std::end(mac), [](uint8_t b) { return b == 0; });
+}
+
+CommandResult init_result(TxQueue::Init init) {
+  switch (init) {
+    case TxQueue::Init::kOk:
+      return CommandResult::ok();
+    case TxQueue::Init::kBadLayout:
+      return VERNA_BAD_FIELD(verna_cmd_create_ethq, rec_offset);
+    default:
+      return CommandResult::fail(VERNA_CMD_DMA_FAULT);
+  }
+}
+
+}  // namespace
+
+CommandResult EthEngine::execute(const CommandBytes& command) {
+  switch (command.as<verna_cmd_hdr>().opcode) {
+    case VERNA_CMD_CREATE_TXQ:
+      return create_txq(command);
+    case VERNA_CMD_DESTROY_TXQ:
+      return destroy_txq(command);
+    case VERNA_CMD_CREATE_RXQ:
+      return create_rxq(command);
+    case VERNA_CMD_DESTROY_RXQ:
+      return destroy_rxq(command);
+    case VERNA_CMD_SET_RX_MODE:
+      return set_rx_mode(command);
+    case VERNA_CMD_ADD_MAC:
+      return add_mac(command);
+    case VERNA_CMD_DEL_MAC:
+      return del_mac(command);
+    case VERNA_CMD_SET_MTU:
+      return set_mtu(command);
+    case VERNA_CMD_SET_RSS:
+      return set_rss(command);
+    default:
+      return CommandResult::fail(VERNA_CMD_BAD_OPCODE);
+  }
+}
+
+/// Checks what TX and RX queues have in common and loads the memory.
+CommandResult EthEngine::prepare_queue(const verna_cmd_create_ethq& cmd, uint8_t log_stride,
+                                       bool taken, EthQueueSetup* setup) {
+  if (taken) return CommandResult::fail(VERNA_CMD_EXISTS);
+  if (cmd.reserved[0] || cmd.reserved[1] || cmd.reserved[2])
+    return VERNA_BAD_FIELD(verna_cmd_create_ethq, reserved);
+  if (cmd.log_size > limits_.log_max_entries)
+    return VERNA_BAD_FIELD(verna_cmd_create_ethq, log_size);
+  if (cmd.uar >= env_.num_uars) return VERNA_BAD_FIELD(verna_cmd_create_ethq, uar);
+  Cq* cq = env_.find_cq(cmd.cqn);
+  if (!cq) return VERNA_BAD_FIELD(verna_cmd_create_ethq, cqn);
+
+  const uint64_t ring_end = cmd.ring_offset + (uint64_t{1} << (cmd.log_size + log_stride));
+  const uint64_t rec_end = uint64_t{cmd.rec_offset} + sizeof(verna_wq_rec);
+  const PblStatus status =
+      PageList::load(env_.bus, cmd.hdr.function, cmd.mem, std::max(ring_end, rec_end),
+                     env_.pbl_quota, &setup->memory);
+  setup->id = cmd.id;
+  setup->fn = cmd.hdr.function;
+  setup->uar = cmd.uar;
+  setup->layout = {cmd.rec_offset, cmd.ring_offset, cmd.log_size, log_stride};
+  setup->cq = cq;
+  return pbl_result(status, offsetof(verna_cmd_create_ethq, mem));
+}
+
+CommandResult EthEngine::create_txq(const CommandBytes& command) {
+  const auto cmd = command.as<verna_cmd_create_ethq>();
+  if (cmd.id >= txqs_.size()) return VERNA_BAD_FIELD(verna_cmd_create_ethq, id);
+  EthQueueSetup setup;
+  CommandResult result = prepare_queue(cmd, kTxStride, txqs_[cmd.id] != nullptr, &setup);
+  if (result.status != VERNA_CMD_OK) return result;
+  auto queue = std::make_unique<TxQueue>(context_);
+  result = init_result(queue->init(std::move(setup)));
+  if (result.status == VERNA_CMD_OK) txqs_[cmd.id] = std::move(queue);
+  return result;
+}
+
+CommandResult EthEngine::create_rxq(const CommandBytes& command) {
+  const auto cmd = command.as<verna_cmd_create_ethq>();
+  if (cmd.id >= rxqs_.size()) return VERNA_BAD_FIELD(verna_cmd_create_ethq, id);
+  EthQueueSetup setup;
+  CommandResult result = prepare_queue(cmd, kRxStride, rxqs_[cmd.id] != nullptr, &setup);
+  if (result.status != VERNA_CMD_OK) return result;
+  auto queue = std::make_unique<RxQueue>(context_);
+  result = init_result(queue->init(std::move(setup)));
+  if (result.status == VERNA_CMD_OK) rxqs_[cmd.id] = std::move(queue);
+  return result;
+}
+
+CommandResult EthEngine::destroy_txq(const CommandBytes& command) {
+  const auto cmd = command.as<verna_cmd_object>();
+  if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_object, reserved);
+  if (!txq(cmd.id)) return CommandResult::fail(VERNA_CMD_NOT_FOUND);
+  env_.scheduler.remove(txqs_[cmd.id].get());
+  txqs_[cmd.id].reset();
+  return CommandResult::ok();
+}
+
+CommandResult EthEngine::destroy_rxq(const CommandBytes& command) {
+  const auto cmd = command.as<verna_cmd_object>();
+  if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_object, reserved);
+  if (!rxq(cmd.id)) return CommandResult::fail(VERNA_CMD_NOT_FOUND);
+  rxqs_[cmd.id].reset();
+  return CommandResult::ok();
+}
+
+CommandResult EthEngine::set_rx_mode(const CommandBytes& command) {
+  const auto cmd = command.as<verna_cmd_rx_mode>();
+  if (cmd.mode & ~kModes) return VERNA_BAD_FIELD(verna_cmd_rx_mode, mode);
+  if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_rx_mode, reserved);
+  filter_.set_mode(cmd.mode);
+  return CommandResult::ok();
+}
+
+CommandResult EthEngine::add_mac(const CommandBytes& command) {
+  const auto cmd = command.as<verna_cmd_mac>();
+  if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_mac, reserved);
+  if (is_zero(cmd.mac)) return VERNA_BAD_FIELD(verna_cmd_mac, mac);
+  if (filter_.contains(cmd.mac)) return CommandResult::fail(VERNA_CMD_EXISTS);
+  if (filter_.full()) return CommandResult::fail(VERNA_CMD_NO_RESOURCE);
+  filter_.add(cmd.mac);
+  return CommandResult::ok();
+}
+
+CommandResult EthEngine::del_mac(const CommandBytes& command) {
+  const auto cmd = command.as<verna_cmd_mac>();
+  if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_mac, reserved);
+  return filter_.remove(cmd.mac) ? CommandResult::ok() : CommandResult::fail(VERNA_CMD_NOT_FOUND);
+}
+
+CommandResult EthEngine::set_mtu(const CommandBytes& command) {
+  const auto cmd = command.as<verna_cmd_mtu>();
+  if (cmd.mtu < limits_.min_mtu || cmd.mtu > limits_.max_mtu)
+    return VERNA_BAD_FIELD(verna_cmd_mtu, mtu);
+  if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_mtu, reserved);
+  context_.mtu = cmd.mtu;
+  return CommandResult::ok();
+}
+
+CommandResult EthEngine::set_rss(const CommandBytes& command) {
+  const auto cmd = command.as<verna_cmd_set_rss>();
+  if (cmd.table_len != Rss::kTableSize) return VERNA_BAD_FIELD(verna_cmd_set_rss, table_len);
+  if (cmd.hash_types & ~VERNA_RSS_ALL) return VERNA_BAD_FIELD(verna_cmd_set_rss, hash_types);
+  Rss::Table table;
+  if (!env_.bus.read(cmd.hdr.function, cmd.table_addr, table.data(), sizeof table))
+    return CommandResult::fail(VERNA_CMD_DMA_FAULT, offsetof(verna_cmd_set_rss, table_addr));
+  for (const uint16_t queue : table)
+    if (queue >= limits_.max_queues) return VERNA_BAD_FIELD(verna_cmd_set_rss, table_addr);
+  rss_.configure(cmd.key, table, cmd.hash_types);
+  return CommandResult::ok();
+}
+
+}  // namespace verna

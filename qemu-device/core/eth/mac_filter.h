@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Which frames Ethernet takes.
+#pragma once
+
+#include <unordered_set>
+
+#include "base/types.h"
+
+namespace verna {
+
+/// Receive mode and the list of exact addresses.
+class MacFilter {
+ public:
+  /// `own` is the permanent address, which is always on the list.
+  MacFilter(const uint8_t (&own)[6], uint16_t max_addresses);
+
+  void set_mode(uint32_t mode) { mode_ = mode; }  // VERNA_RX_MODE_*
+  uint32_t mode() const { return mode_; }
+  bool enabled() const;
+
+  bool accepts(const uint8_t* dmac) const;
+
+  bool contains(const uint8_t* mac) const { return addresses_.contains(pack(mac)); }
+  bool full() const { return addresses_.size() >= max_addresses_; }
+  /// False: it is there already.
+  bool add(const uint8_t* mac) { return addresses_.insert(pack(mac)).second; }
+  /// False: it is not there.
+  bool remove(const uint8_t* mac) { return addresses_.erase(pack(mac)) > 0; }
+  size_t size() const { return addresses_.size(); }
+  void reset();
+
+ private:
+  static uint64_t pack(const uint8_t* mac) {
+    return uint64_t{load_be16(mac)} << 32 | load_be32(mac + 2);
+  }
+
+  uint64_t own_;
+  uint16_t max_addresses_;
+  uint32_t mode_ = 0;
+  std::unordered_set<uint64_t> addresses_;
+};
+
+}  // namespace verna

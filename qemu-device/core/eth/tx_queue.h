@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// An Ethernet TX queue: descriptors in host memory to frames on the wire.
+#pragma once
+
+#include <array>
+
+#include "base/counters.h"
+#include "base/trace.h"
+#include "eth/eth_limits.h"
+#include "hw/verna_cmd.h"
+#include "hw/verna_eth.h"
+#include "mac/mac.h"
+#include "queue/cq.h"
+#include "queue/work_queue.h"
+#include "sched/scheduler.h"
+
+namespace verna {
+
+/// What Ethernet queues need of the card around them. All of it outlives them.
+struct EthContext {
+  HostBus& bus;
+  EventSink& events;
+  Mac& wire;
+  Counters& counters;
+  Trace& trace;
+  uint32_t mtu;  // current
+};
+
+/// What CREATE_TXQ and CREATE_RXQ say, checked and loaded.
+struct EthQueueSetup {
+  uint32_t id;
+  FunctionId fn;
+  uint32_t uar;
+  PageList memory;
+  WorkQueue::Layout layout;
+  Cq* cq;
+};
+
+/// Sends packets in the order of posting and completes them in batches. A packet that breaks a rule
+/// is completed in error and the queue goes on; a queue whose ring itself is broken stops.
+class TxQueue : public TxSource {
+ public:
+  explicit TxQueue(EthContext& context) : context_(context) {}
+  ~TxQueue() override {
+    if (cq_) cq_->users--;
+  }
+  TxQueue(const TxQueue&) = delete;
+  TxQueue& operator=(const TxQueue&) = delete;
+
+  enum class Init { kOk, kBadLayout, kDmaFault };
+  Init init(EthQueueSetup setup);
+
+  bool poll(Nanos now) override;
+  Result transmit(uint32_t byte_budget, Nanos now) override;
+  bool arm_doorbell(Nanos now) override;
+  void disarm_doorbell() override;
+
+  uint32_t id() const { return id_; }
+  uint32_t uar() const { return uar_; }
+  uint32_t cqn() const { return cq_->cqn(); }
+  bool stopped() const { return stopped_; }
+  const WorkQueue& ring() const { return ring_; }
+  std::array<uint64_t, VERNA_TXQ_NUM_COUNTERS> counters{};
+
+ private:
+  enum class Step { kSent, kIncomplete, kWireFull, kStopped };
+  struct Packet {
+    std::array<verna_tx_desc, kMaxTxFrags> frags;
+    uint32_t count = 0;  // descriptors
+    uint64_t bytes = 0;
+    bool bad = false;  // breaks a rule of verna_eth.h
+  };
+
+  Step send_one(uint32_t* bytes, Nanos now);
+  Step collect(Packet* packet);
+  bool gather(const Packet& packet, uint8_t* frame);
+  void refuse(const Packet& packet, verna_cqe_status status, verna_eth_counter reason, Nanos now);
+  void finish(const Packet& packet, bool sent);
+  void complete(Nanos now);
+  void write_cqe(uint32_t index, verna_cqe_status status, Nanos now);
+  void stop();
+
+  static constexpr uint32_t kBatch = 64;      // packets that one CQE completes
+  static constexpr uint32_t kFrameCost = 64;  // bytes of budget that a frame costs beyond its own
+
+  EthContext& context_;
+  PageList memory_;
+  WorkQueue ring_;
+  Cq* cq_ = nullptr;
+  uint32_t id_ = 0;
+  uint32_t uar_ = 0;
+  FunctionId fn_ = 0;
+  bool stopped_ = false;
+  uint32_t unreported_ = 0;  // packets done that no CQE tells yet
+  uint32_t last_done_ = 0;   // index of the last descriptor of them
+  uint32_t incomplete_ = 0;  // descriptors at the head that have no EOP yet
+};
+
+}  // namespace verna
