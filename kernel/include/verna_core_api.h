@@ -112,8 +112,14 @@ struct dentry *verna_debugfs_dir(struct verna_dev *vdev);
 /* True while commands work: neither resetting, nor failed, nor gone. */
 bool verna_dev_is_up(struct verna_dev *vdev);
 
-/* True once the card was found missing (surprise removal). Never turns back. */
+/* True once the card was found missing (surprise removal). */
 bool verna_dev_is_gone(struct verna_dev *vdev);
+
+/*
+ * Gives the card up: cuts it off from memory, fails commands, and lets the
+ * health reporter recover it. @why is a constant string. Any context.
+ */
+void verna_dev_fail(struct verna_dev *vdev, const char *why);
 
 /* ---- commands --------------------------------------------------------- */
 
@@ -365,10 +371,13 @@ void verna_reg_write(struct verna_dev *vdev, u32 offset, u32 value);
 u32 verna_irq_count(struct verna_dev *vdev, u32 vector);
 u32 verna_num_vectors(struct verna_dev *vdev);
 
-/* Reports a hung TX queue to the health reporter "tx", which recovers the card. */
+/*
+ * Reports a hung TX queue to the health reporter "tx", which makes the queues
+ * anew by verna_eth_restart(). Any context.
+ */
 void verna_health_tx_timeout(struct verna_dev *vdev, u32 txq);
 
-/* Device errors of a queue (VERNA_EVENT_TXQ_ERROR ...) take the same way. */
+/* Errors of a queue (VERNA_EVENT_TXQ_ERROR ...) take the same way. */
 void verna_health_queue_error(struct verna_dev *vdev, const char *kind, u32 id);
 
 /* ---- implemented by eth/ ---------------------------------------------- */
@@ -381,6 +390,8 @@ void verna_eth_destroy(struct net_device *netdev);
 void verna_eth_suspend(struct net_device *netdev);
 /* The card is fresh: set it up again as the netdev was, attach. */
 int verna_eth_resume(struct net_device *netdev);
+/* Destroys and makes all queues anew; an error means that there are none now. */
+int verna_eth_restart(struct net_device *netdev);
 /* Fills a health reporter's message with the state of the TX queues. */
 struct devlink_fmsg;
 void verna_eth_diagnose(struct net_device *netdev, struct devlink_fmsg *fmsg);

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * verna: what the files of core/ share. Nobody else includes this.
+ *
+ * Locks, outermost first: devlink instance lock, verna_dev.lifecycle, rtnl,
+ * verna_cmdq.lock or verna_eq.lock (leaves, hard interrupt safe).
+ */
+#ifndef VERNA_CORE_H
+#define VERNA_CORE_H
+
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/interrupt.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <net/devlink.h>
+
+#include "verna_core_api.h"
+
+#define VERNA_AQ_LOG_SIZE	6
+#define VERNA_AQ_SIZE		BIT(VERNA_AQ_LOG_SIZE)
+#define VERNA_EQ_LOG_SIZE	12
+#define VERNA_CMD_HISTORY	64
+#define VERNA_CMD_TIMEOUT	(10 * HZ)
+
+/**
+ * enum verna_state - of the card, as the driver sees it
+ * @VERNA_STATE_DOWN: nothing is set up; commands fail
+ * @VERNA_STATE_UP: the admin queue works
+ * @VERNA_STATE_FAILED: it was up and is cut off; waits for recovery
+ */
+enum verna_state {
+	VERNA_STATE_DOWN,
+	VERNA_STATE_UP,
+	VERNA_STATE_FAILED,
+};
+
+/**
+ * struct verna_cmd_wait - a command's waiter, on its stack
+ * @done: completed when @comp or @err is set
+ * @comp: copy of the completion
+ * @err: not zero: the command was given up
+ */
+struct verna_cmd_wait {
+	struct completion done;
+	struct verna_cmd_comp comp;
+	int err;
+};
+
+/**
+ * struct verna_cmd_slot - a place in the ring that is in use
+ * @wait: NULL if nobody waits any more
+ * @posted: when it was written
+ * @opcode: of the command
+ */
+struct verna_cmd_slot {
+	struct verna_cmd_wait *wait;
+	ktime_t posted;
+	u16 opcode;
+};
+
+/** struct verna_cmd_record - one line of the history in debugfs */
+struct verna_cmd_record {
+	u16 opcode;
+	u16 id;
+	u16 status;
+	u32 detail;
+	u64 result;
+	ktime_t posted;
+	u64 latency_ns;
+};
+
+/**
+ * struct verna_cmdq - the admin queue
+ * @lock: protects all below
+ * @slot_wait: woken when places in the ring become free
+ * @sq: commands
+ * @cq: completions
+ * @sq_dma: bus address of @sq
+ * @cq_dma: bus address of @cq
+ * @prod: commands posted
+ * @cons: completions taken
+ * @open: commands are accepted
+ * @events: vector 0 tells of completions; before that they are polled
+ * @slots: by position in the ring
+ * @history: the last commands
+ * @history_next: free-running index into @history
+ */
+struct verna_cmdq {
+	spinlock_t lock;
+	wait_queue_head_t slot_wait;
+	u8 (*sq)[VERNA_CMD_SIZE];
+	struct verna_cmd_comp *cq;
+	dma_addr_t sq_dma;
+	dma_addr_t cq_dma;
+	u32 prod;
+	u32 cons;
+	bool open;
+	bool events;
+	struct verna_cmd_slot slots[VERNA_AQ_SIZE];
+	struct verna_cmd_record history[VERNA_CMD_HISTORY];
+	u32 history_next;
+};
+
+/**
+ * struct verna_eq - an event queue
+ * @vdev: the card
+ * @lock: handler against threaded rest of the handler
+ * @mem: record and ring
+ * @rec: the record
+ * @id: number
+ * @cons: entries consumed
+ * @sn: sequence number of the last arming
+ * @log_size: log2 of entries
+ * @events: entries ever consumed
+ */
+struct verna_eq {
+	struct verna_dev *vdev;
+	spinlock_t lock;
+	struct verna_mem mem;
+	struct verna_cq_rec *rec;
+	u32 id;
+	u32 cons;
+	u32 sn;
+	u8 log_size;
+	u64 events;
+};
+
+/**
+ * struct verna_irq - an MSI-X vector
+ * @vdev: the card
+ * @eq: the event queue that it serves, NULL before there is one
+ * @vector: index in the MSI-X table
+ * @irq: Linux interrupt number
+ * @count: times it was raised
+ * @affinity: preferred CPUs
+ * @name: as in /proc/interrupts
+ */
+struct verna_irq {
+	struct verna_dev *vdev;
+	struct verna_eq *eq;
+	u32 vector;
+	int irq;
+	u32 count;
+	cpumask_t affinity;
+	char name[40];
+};
+
+/**
+ * struct verna_dev - a card
+ * @pdev: PCI device
+ * @devlink: instance of which this is the private part
+ * @regs: BAR 0
+ * @db_phys: bus address of BAR 2
+ * @caps: capability blocks
+ * @abi: contract version
+ * @version: card version
+ * @lifecycle: serialises bringing up and down
+ * @state: enum verna_state; written under @state_lock
+ * @state_lock: hard interrupt safe
+ * @gone: reads return all ones
+ * @recoverable: the health reporters exist; under @state_lock
+ * @in_reset: between reset_prepare and reset_done; under @lifecycle
+ * @fail_reason: why the card was given up last
+ * @cmdq: admin queue
+ * @num_irqs: vectors in use
+ * @irqs: vectors
+ * @eqs: event queues, as many as vectors
+ * @cqs: struct verna_core_cq by number
+ * @handlers: event subscribers, RCU list
+ * @handlers_lock: writers of @handlers
+ * @num_uars: doorbell pages
+ * @uars: bitmap of those in use
+ * @uars_lock: protects @uars
+ * @kernel_uar: page of the kernel's own queues
+ * @netdev: network interface
+ * @adev: auxiliary device, NULL while there is none
+ * @adev_id: number in its name
+ * @health: watchdog
+ * @recover_work: reports a failure
+ * @tx_work: reports a hung or failed Ethernet queue
+ * @tx_reason: what @tx_work reports
+ * @heartbeat: last value seen
+ * @heartbeat_seen: jiffies when it changed last
+ * @fw_reporter: devlink health reporter of the card
+ * @tx_reporter: devlink health reporter of the TX queues
+ * @recoveries: times the card was recovered
+ * @debugfs: directory
+ */
+struct verna_dev {
+	struct pci_dev *pdev;
+	struct devlink *devlink;
+	void __iomem *regs;
+	phys_addr_t db_phys;
+	struct verna_caps caps;
+	u32 abi;
+	u32 version;
+
+	struct mutex lifecycle;
+	enum verna_state state;
+	spinlock_t state_lock;
+	bool gone;
+	bool recoverable;
+	bool in_reset;
+	const char *fail_reason;
+
+	struct verna_cmdq cmdq;
+	u32 num_irqs;
+	struct verna_irq *irqs;
+	struct verna_eq *eqs;
+	struct xarray cqs;
+	struct list_head handlers;
+	struct mutex handlers_lock;
+
+	u32 num_uars;
+	unsigned long *uars;
+	spinlock_t uars_lock;
+	struct verna_uar kernel_uar;
+
+	struct net_device *netdev;
+	struct verna_adev *adev;
+	int adev_id;
+
+	struct delayed_work health;
+	struct work_struct recover_work;
+	struct work_struct tx_work;
+	const char *tx_reason;
+	u32 heartbeat;
+	unsigned long heartbeat_seen;
+	struct devlink_health_reporter *fw_reporter;
+	struct devlink_health_reporter *tx_reporter;
+	u32 recoveries;
+
+	struct dentry *debugfs;
+};
+
+/* lifecycle.c: bringing the card up and down; callers hold lifecycle */
+void verna_dev_init(struct verna_dev *vdev, struct pci_dev *pdev);
+int verna_hw_reset(struct verna_dev *vdev);
+int verna_up(struct verna_dev *vdev);
+void verna_down(struct verna_dev *vdev);
+void verna_teardown(struct verna_dev *vdev);
+int verna_recover(struct verna_dev *vdev);
+void verna_allow_recovery(struct verna_dev *vdev, bool allow);
+const char *verna_state_name(struct verna_dev *vdev);
+
+/* pci.c */
+extern struct pci_driver verna_pci_driver;
+
+/* caps.c */
+int verna_caps_read(struct verna_dev *vdev);
+
+/* cmd.c */
+int verna_cmdq_start(struct verna_dev *vdev);
+void verna_cmdq_use_events(struct verna_dev *vdev, bool on);
+void verna_cmdq_close(struct verna_dev *vdev);
+void verna_cmdq_stop(struct verna_dev *vdev);
+void verna_cmdq_poll(struct verna_dev *vdev);
+const char *verna_cmd_name(u16 opcode);
+
+/* irq.c */
+int verna_irqs_alloc(struct verna_dev *vdev);
+void verna_irqs_free(struct verna_dev *vdev);
+
+/* eq.c */
+int verna_eqs_create(struct verna_dev *vdev);
+void verna_eqs_destroy(struct verna_dev *vdev);
+bool verna_eq_process(struct verna_eq *eq);
+struct verna_eqe *verna_eq_entry(struct verna_eq *eq, u32 index);
+
+/* event.c */
+void verna_event_dispatch(struct verna_dev *vdev, const struct verna_event *event);
+void verna_eqe_handle(struct verna_dev *vdev, const struct verna_eqe *eqe);
+
+/* uar.c */
+int verna_uars_init(struct verna_dev *vdev);
+void verna_uars_free(struct verna_dev *vdev);
+
+/* adev.c */
+int verna_adev_add(struct verna_dev *vdev);
+void verna_adev_del(struct verna_dev *vdev);
+
+/* health.c */
+void verna_health_init(struct verna_dev *vdev);
+void verna_health_start(struct verna_dev *vdev);
+void verna_health_stop(struct verna_dev *vdev);
+void verna_health_exit(struct verna_dev *vdev);
+void verna_health_report(struct verna_dev *vdev);
+
+/* devlink.c */
+extern const struct devlink_ops verna_devlink_ops;
+int verna_reporters_create(struct verna_dev *vdev);
+void verna_reporters_destroy(struct verna_dev *vdev);
+
+/* debugfs.c */
+void verna_debugfs_init(void);
+void verna_debugfs_exit(void);
+void verna_debugfs_add(struct verna_dev *vdev);
+void verna_debugfs_del(struct verna_dev *vdev);
+
+#endif /* VERNA_CORE_H */

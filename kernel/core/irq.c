@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verna: MSI-X vectors.
+ *
+ * Vector 0 serves the admin queue and EQ 0; each further vector serves one EQ for
+ * completions. With a single vector EQ 0 takes the completions as well. What an
+ * EQ has in one go is handled in the hard handler; only if entries keep coming
+ * does the handler's thread go on, so that no interrupt context is held for long.
+ */
+#include "core.h"
+
+static irqreturn_t verna_irq_handle(int irq, void *data)
+{
+	struct verna_irq *vec = data;
+	struct verna_eq *eq;
+
+	WRITE_ONCE(vec->count, vec->count + 1);
+	if (!vec->vector)
+		verna_cmdq_poll(vec->vdev);
+	/* Pairs with the release in verna_eqs_create(). */
+	eq = smp_load_acquire(&vec->eq);
+	if (eq && !verna_eq_process(eq))
+		return IRQ_WAKE_THREAD;
+	return IRQ_HANDLED;
+}
+
+static irqreturn_t verna_irq_thread(int irq, void *data)
+{
+	struct verna_irq *vec = data;
+	struct verna_eq *eq = READ_ONCE(vec->eq);
+
+	while (eq && !verna_eq_process(eq))
+		cond_resched();
+	return IRQ_HANDLED;
+}
+
+static u32 verna_irqs_wanted(struct verna_dev *vdev)
+{
+	u32 card = min(verna_reg_read(vdev, VERNA_REG_NUM_VECTORS),
+		       vdev->caps.dev.max_eqs);
+
+	return clamp(num_online_cpus() + 1, 1, card);
+}
+
+static void verna_irq_release(struct verna_irq *vec)
+{
+	irq_update_affinity_hint(vec->irq, NULL);
+	free_irq(vec->irq, vec);
+}
+
+static int verna_irq_request(struct verna_dev *vdev, u32 vector)
+{
+	struct verna_irq *vec = &vdev->irqs[vector];
+	u32 cpu = cpumask_local_spread(vector ? vector - 1 : 0,
+				       dev_to_node(verna_device(vdev)));
+	int err;
+
+	vec->vdev = vdev;
+	vec->vector = vector;
+	vec->irq = pci_irq_vector(vdev->pdev, vector);
+	if (vector)
+		snprintf(vec->name, sizeof(vec->name), "verna-comp%u@%s", vector - 1,
+			 pci_name(vdev->pdev));
+	else
+		snprintf(vec->name, sizeof(vec->name), "verna-async@%s",
+			 pci_name(vdev->pdev));
+
+	err = request_threaded_irq(vec->irq, verna_irq_handle, verna_irq_thread, 0,
+				   vec->name, vec);
+	if (err)
+		return err;
+	cpumask_copy(&vec->affinity, cpumask_of(cpu));
+	irq_set_affinity_and_hint(vec->irq, &vec->affinity);
+	return 0;
+}
+
+/**
+ * verna_irqs_alloc - allocate vectors and request their interrupts
+ * @vdev: the card
+ *
+ * Return: 0 or an error of the PCI or interrupt core.
+ */
+int verna_irqs_alloc(struct verna_dev *vdev)
+{
+	u32 wanted = verna_irqs_wanted(vdev);
+	int num, err;
+	u32 i;
+
+	num = pci_alloc_irq_vectors(vdev->pdev, 1, wanted, PCI_IRQ_MSIX);
+	if (num < 0)
+		return num;
+	err = -ENOMEM;
+	vdev->irqs = kcalloc(num, sizeof(*vdev->irqs), GFP_KERNEL);
+	if (!vdev->irqs)
+		goto free_vectors;
+	for (i = 0; i < num; i++) {
+		err = verna_irq_request(vdev, i);
+		if (err)
+			goto free_irqs;
+	}
+	vdev->num_irqs = num;
+	return 0;
+
+free_irqs:
+	while (i--)
+		verna_irq_release(&vdev->irqs[i]);
+	kfree(vdev->irqs);
+	vdev->irqs = NULL;
+free_vectors:
+	pci_free_irq_vectors(vdev->pdev);
+	return err;
+}
+
+/** verna_irqs_free - undoes verna_irqs_alloc(), if it was done @vdev: the card */
+void verna_irqs_free(struct verna_dev *vdev)
+{
+	u32 i;
+
+	if (!vdev->irqs)
+		return;
+	for (i = 0; i < vdev->num_irqs; i++)
+		verna_irq_release(&vdev->irqs[i]);
+	vdev->num_irqs = 0;
+	kfree(vdev->irqs);
+	vdev->irqs = NULL;
+	pci_free_irq_vectors(vdev->pdev);
+}
+
+u32 verna_num_vectors(struct verna_dev *vdev)
+{
+	return vdev->num_irqs;
+}
+
+u32 verna_irq_count(struct verna_dev *vdev, u32 vector)
+{
+	return vector < vdev->num_irqs ? READ_ONCE(vdev->irqs[vector].count) : 0;
+}
+
+static u32 verna_comp_vector(struct verna_dev *vdev, u32 vector)
+{
+	return vdev->num_irqs > 1 ? 1 + vector % (vdev->num_irqs - 1) : 0;
+}
+
+u32 verna_num_comp_vectors(struct verna_dev *vdev)
+{
+	return max(vdev->num_irqs, 2U) - 1;
+}
+EXPORT_SYMBOL_GPL(verna_num_comp_vectors);
+
+u32 verna_comp_eqn(struct verna_dev *vdev, u32 vector)
+{
+	return verna_comp_vector(vdev, vector);
+}
+EXPORT_SYMBOL_GPL(verna_comp_eqn);
+
+int verna_comp_irq(struct verna_dev *vdev, u32 vector)
+{
+	return vdev->irqs[verna_comp_vector(vdev, vector)].irq;
+}
+EXPORT_SYMBOL_GPL(verna_comp_irq);
+
+const struct cpumask *verna_comp_affinity(struct verna_dev *vdev, u32 vector)
+{
+	return &vdev->irqs[verna_comp_vector(vdev, vector)].affinity;
+}
+EXPORT_SYMBOL_GPL(verna_comp_affinity);
