@@ -52,8 +52,11 @@ static void verna_map_grow(struct verna_qp_map *map)
 
 static struct verna_qp *verna_map_find(struct verna_qp_map *map, uint32_t qpn)
 {
-	struct verna_qp_link *link = *verna_map_bucket(map, qpn);
+	struct verna_qp_link *link;
 
+	if (unlikely(!map->bucket))
+		return NULL;
+	link = *verna_map_bucket(map, qpn);
 	while (link && link->qp->vqp.qp.qp_num != qpn)
 		link = link->next;
 	return link ? link->qp : NULL;
@@ -113,32 +116,17 @@ void verna_cq_remove_qp(struct verna_cq *cq, struct verna_qp_link *link)
 
 /* ------------------------------------------------------------- entries */
 
-static inline struct verna_cqe *verna_cqe_at(const struct verna_cq *cq,
-					     uint32_t index)
-{
-	return &cq->ring[index & cq->mask];
-}
-
-/* Has the card written the entry with this index? It writes 1 in its first pass. */
-static inline bool verna_cqe_valid(const struct verna_cq *cq, uint32_t index)
-{
-	const struct verna_cqe *cqe = verna_cqe_at(cq, index);
-	uint8_t phase = *(const volatile uint8_t *)&cqe->phase;
-
-	return ((phase ^ (index >> cq->log_size)) & VERNA_PHASE) != 0;
-}
-
 /**
  * verna_cq_next - takes the next completion
  * @cq: locked
- * @wr_id: result: of the request that completed
+ * @wq: result: the work queue whose request completed
  *
- * cons_index is not stored: the entry stays valid until that is done.
+ * The entry stays valid until verna_cq_publish().
  *
  * Return: the entry, or NULL if there is none. Entries of queue pairs that are
  * gone are passed over, a ring of them at most.
  */
-const struct verna_cqe *verna_cq_next(struct verna_cq *cq, uint64_t *wr_id)
+const struct verna_cqe *verna_cq_next(struct verna_cq *cq, struct verna_wq **wq)
 {
 	const struct verna_cqe *cqe;
 	uint32_t passed;
@@ -150,16 +138,14 @@ const struct verna_cqe *verna_cq_next(struct verna_cq *cq, uint64_t *wr_id)
 		udma_from_device_barrier();
 		cqe = verna_cqe_at(cq, cq->cons++);
 		qpn = le32toh(cqe->id);
-		if (unlikely(!cq->last || cq->last->vqp.qp.qp_num != qpn)) {
-			cq->last = cq->map.bucket ?
-				   verna_map_find(&cq->map, qpn) : NULL;
-			if (unlikely(!cq->last))
-				continue;
+		if (unlikely(!cq->last || cq->last->vqp.qp.qp_num != qpn))
+			cq->last = verna_map_find(&cq->map, qpn);
+		if (likely(cq->last)) {
+			*wq = VERNA_CQE_IS_RECV(cqe->opcode) ? &cq->last->rq :
+							       &cq->last->sq;
+			return cqe;
 		}
-		*wr_id = verna_wq_retire(VERNA_CQE_IS_RECV(cqe->opcode) ?
-					 &cq->last->rq : &cq->last->sq,
-					 le32toh(cqe->wqe_index));
-		return cqe;
+		verna_cq_publish(cq);
 	}
 	return NULL;
 }
@@ -201,8 +187,7 @@ void verna_cq_clean(struct verna_cq *cq, uint32_t qpn)
 	}
 	if (removed) {
 		cq->cons += removed;
-		udma_to_device_barrier();
-		verna_rec_store(&cq->rec->cons_index, cq->cons);
+		verna_cq_publish(cq);
 	}
 	verna_lock_release(&cq->lock);
 }
@@ -228,42 +213,32 @@ static inline void verna_fill_wc(struct ibv_wc *wc, const struct verna_cqe *cqe,
 	wc->dlid_path_bits = 0;
 }
 
-/*
- * A look without the lock, for those who poll in a loop. cons must be the same
- * before and after, else another poller was at work and the lock has to tell.
+/**
+ * verna_poll_cq - Return: completions written to @wc, at most @num_entries
+ *
+ * Entry by entry: the card gets its room back before another thread may post
+ * the next request. Otherwise a CQ that is just large enough could overrun.
  */
-static inline bool verna_cq_is_empty(const struct verna_cq *cq)
-{
-	const volatile uint32_t *cons = &cq->cons;
-	uint32_t index = *cons;
-
-	if (verna_cqe_valid(cq, index))
-		return false;
-	atomic_thread_fence(memory_order_acquire);
-	return *cons == index;
-}
-
-/** verna_poll_cq - Return: completions written to @wc, at most @num_entries */
 int verna_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 {
 	struct verna_cq *cq = to_vcq(ibcq);
 	const struct verna_cqe *cqe;
-	uint32_t before;
-	uint64_t wr_id;
+	struct verna_wq *wq;
+	uint32_t index;
 	int n;
 
 	if (verna_cq_is_empty(cq))
 		return 0;
 	verna_lock_acquire(&cq->lock);
-	before = cq->cons;
 	for (n = 0; n < num_entries; n++) {
-		cqe = verna_cq_next(cq, &wr_id);
+		cqe = verna_cq_next(cq, &wq);
 		if (!cqe)
 			break;
-		verna_fill_wc(wc + n, cqe, wr_id);
+		index = le32toh(cqe->wqe_index);
+		verna_fill_wc(wc + n, cqe, verna_wq_wr_id(wq, index));
+		verna_cq_publish(cq);
+		verna_wq_retire(wq, index);
 	}
-	if (cq->cons != before)
-		verna_rec_store(&cq->rec->cons_index, cq->cons);
 	verna_lock_release(&cq->lock);
 	return n;
 }
@@ -293,7 +268,7 @@ int verna_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 				      memory_order_relaxed);
 		type = VERNA_ARM_NEXT;
 	}
-	verna_rec_store(&cq->rec->cons_index, cq->cons);
+	verna_cq_publish(cq);
 	udma_to_device_barrier();
 	verna_rec_store(&cq->rec->arm, VERNA_ARM(++cq->arm_sn, type));
 	verna_full_barrier();
@@ -375,7 +350,13 @@ struct ibv_cq_ex *verna_create_cq_ex(struct ibv_context *ibctx,
 		ret = ENOMEM;
 		goto err;
 	}
-	entries = roundup_pow_of_two(attr->cqe);
+	/*
+	 * One entry more than asked for: extended polling gives an entry back
+	 * only with the next step, while its request may be posted anew.
+	 */
+	entries = roundup_pow_of_two((uint64_t)attr->cqe + 1);
+	if (entries > 1u << ctx->log_max_cqes)
+		entries = 1u << ctx->log_max_cqes;
 	cq->mask = entries - 1;
 	cq->log_size = __builtin_ctz(entries);
 	verna_lock_init(&cq->lock, verna_cq_locks(attr));
@@ -389,7 +370,7 @@ struct ibv_cq_ex *verna_create_cq_ex(struct ibv_context *ibctx,
 	ret = verna_cq_exec_create(ctx, cq, attr);
 	if (ret)
 		goto err_free_buf;
-	cq->vcq.cq.cqe = entries;
+	cq->vcq.cq.cqe = attr->cqe == entries ? entries : entries - 1;
 	verna_cq_set_readers(cq, attr->wc_flags);
 	return &cq->vcq.cq_ex;
 

@@ -14,10 +14,16 @@
 
 static inline int verna_step(struct verna_cq *cq)
 {
-	const struct verna_cqe *cqe = verna_cq_next(cq, &cq->vcq.cq_ex.wr_id);
+	const struct verna_cqe *cqe;
+	struct verna_wq *wq;
+	uint32_t index;
 
+	cqe = verna_cq_next(cq, &wq);
 	if (!cqe)
 		return ENOENT;
+	index = le32toh(cqe->wqe_index);
+	cq->vcq.cq_ex.wr_id = verna_wq_wr_id(wq, index);
+	verna_wq_retire(wq, index);
 	cq->cur = cqe;
 	cq->vcq.cq_ex.status = verna_wc_status(cqe);
 	return 0;
@@ -31,13 +37,12 @@ static int verna_start_poll(struct ibv_cq_ex *ibcq,
 
 	if (unlikely(attr->comp_mask))
 		return EINVAL;
+	if (verna_cq_is_empty(cq))
+		return ENOENT;
 	verna_lock_acquire(&cq->lock);
 	ret = verna_step(cq);
-	if (ret) {
-		/* Entries of destroyed queue pairs may have been passed. */
-		verna_rec_store(&cq->rec->cons_index, cq->cons);
+	if (ret)
 		verna_lock_release(&cq->lock);
-	}
 	return ret;
 }
 
@@ -45,7 +50,7 @@ static int verna_next_poll(struct ibv_cq_ex *ibcq)
 {
 	struct verna_cq *cq = to_vcq_ex(ibcq);
 
-	verna_rec_store(&cq->rec->cons_index, cq->cons);
+	verna_cq_publish(cq);
 	return verna_step(cq);
 }
 
@@ -53,7 +58,7 @@ static void verna_end_poll(struct ibv_cq_ex *ibcq)
 {
 	struct verna_cq *cq = to_vcq_ex(ibcq);
 
-	verna_rec_store(&cq->rec->cons_index, cq->cons);
+	verna_cq_publish(cq);
 	verna_lock_release(&cq->lock);
 }
 

@@ -1,11 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * verna: a completion in the words of verbs.
+ * verna: completion queue entries: is there one, and what does it say in the
+ * words of verbs.
  */
 #ifndef VERNA_CQE_H
 #define VERNA_CQE_H
 
 #include "verna.h"
+
+static inline struct verna_cqe *verna_cqe_at(const struct verna_cq *cq,
+					     uint32_t index)
+{
+	return &cq->ring[index & cq->mask];
+}
+
+/* Has the card written the entry with this index? It writes 1 in its first pass. */
+static inline bool verna_cqe_valid(const struct verna_cq *cq, uint32_t index)
+{
+	const struct verna_cqe *cqe = verna_cqe_at(cq, index);
+	uint8_t phase = *(const volatile uint8_t *)&cqe->phase;
+
+	return ((phase ^ (index >> cq->log_size)) & VERNA_PHASE) != 0;
+}
+
+/*
+ * A look without the lock, for those who poll in a loop. cons must be the same
+ * before and after, else another poller was at work and the lock has to tell.
+ */
+static inline bool verna_cq_is_empty(const struct verna_cq *cq)
+{
+	const volatile uint32_t *cons = &cq->cons;
+	uint32_t index = *cons;
+
+	if (verna_cqe_valid(cq, index))
+		return false;
+	atomic_thread_fence(memory_order_acquire);
+	return *cons == index;
+}
 
 /** verna_wc_status - VERNA_CQE_* to IBV_WC_* */
 static inline enum ibv_wc_status

@@ -116,17 +116,20 @@ static inline void verna_wq_commit(struct verna_wq *wq, uint32_t head)
 	verna_publish(wq->rec, head, wq->doorbell, wq->db_value);
 }
 
+/** verna_wq_wr_id - what the poster called the request with index @index */
+static inline uint64_t verna_wq_wr_id(const struct verna_wq *wq, uint32_t index)
+{
+	return wq->wr_id[index & wq->mask];
+}
+
 /**
  * verna_wq_retire - the card has completed request @index and all before it
  *
- * Return: its wr_id. Slots up to it may be written again from here on.
+ * Slots and wr_ids up to it may be written again from here on.
  */
-static inline uint64_t verna_wq_retire(struct verna_wq *wq, uint32_t index)
+static inline void verna_wq_retire(struct verna_wq *wq, uint32_t index)
 {
-	uint64_t wr_id = wq->wr_id[index & wq->mask];
-
 	atomic_store_explicit(&wq->tail, index + 1, memory_order_release);
-	return wr_id;
 }
 
 /**

@@ -235,7 +235,15 @@ int verna_cq_add_qp(struct verna_cq *cq, struct verna_qp *qp,
 		    struct verna_qp_link *link);
 void verna_cq_remove_qp(struct verna_cq *cq, struct verna_qp_link *link);
 void verna_cq_clean(struct verna_cq *cq, uint32_t qpn);
-const struct verna_cqe *verna_cq_next(struct verna_cq *cq, uint64_t *wr_id);
+const struct verna_cqe *verna_cq_next(struct verna_cq *cq,
+				      struct verna_wq **wq);
+
+/** verna_cq_publish - entries before cons are read: the card may write there */
+static inline void verna_cq_publish(struct verna_cq *cq)
+{
+	atomic_thread_fence(memory_order_release);
+	verna_rec_store(&cq->rec->cons_index, cq->cons);
+}
 
 /* cq_ex.c */
 void verna_cq_set_readers(struct verna_cq *cq, uint64_t wc_flags);
