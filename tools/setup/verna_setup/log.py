@@ -22,8 +22,8 @@ def say(text: str) -> None:
 
 
 def die_with_parent() -> None:
-    """Called in a child: a build or a guest must not outlive the runner that was killed."""
-    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    """Called in a child: no build outlives a runner that was killed. `unshare` ignores SIGTERM."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Log:

@@ -27,19 +27,34 @@ shellcheck pyflakes3 pycodestyle codespell tshark python3-scapy
 """.split()
 
 
-def strap(target: Path, log: Log, packages: list[str], *options: str) -> None:
-    """Unpacks and configures a Debian tree of the given packages into a new directory."""
+# Manuals and translations are a third of the bytes and nobody reads them here.
+UNWANTED = ("/usr/share/man/*", "/usr/share/locale/*", "/usr/share/doc/*")
+
+
+def strap(target: Path, log: Log, packages: list[str]) -> None:
+    """Unpacks and configures a Debian tree of the given packages into an empty directory."""
+    options = ["--variant=minbase", f"--include={','.join(packages)}",
+               "--aptopt=APT::Install-Recommends \"false\"",
+               *(f"--dpkgopt=path-exclude={path}" for path in UNWANTED)]
     source = f"deb [signed-by={KEYRING}] {archive_uri()} {SUITE} main"
+    if os.geteuid():
+        strap_as_user(target, log, [*options, SUITE], source)
+        return
     # In namespaces of its own, whose mounts and processes vanish when this run is killed: what a
     # later run cleans away must never have the host's /dev mounted in it.
-    command = ["unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc",
-               "mmdebstrap", "--variant=minbase",
-               f"--include={','.join(packages)}",
-               "--aptopt=APT::Install-Recommends \"false\"", *options]
-    # Manuals and translations are a third of the bytes and nobody reads them here.
-    for path in ("/usr/share/man/*", "/usr/share/locale/*", "/usr/share/doc/*"):
-        command.append(f"--dpkgopt=path-exclude={path}")
-    log.run([*command, SUITE, target, source])
+    log.run(["unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc",
+             "mmdebstrap", *options, SUITE, target, source])
+
+
+def strap_as_user(target: Path, log: Log, options: list[str], source: str) -> None:
+    """The same without root. The files become the user's, which is enough: inside the SDK the
+    user is mapped to root, and images are packed with all files root's."""
+    tar = target.parent / f"{target.name}.tar"
+    try:
+        log.run(["mmdebstrap", "--mode=unshare", *options, tar, source])
+        log.run(["tar", "-x", "-f", tar, "-C", target, "--no-same-owner", "--exclude=./dev/*"])
+    finally:
+        tar.unlink(missing_ok=True)
 
 
 def build() -> Path:
