@@ -383,8 +383,11 @@ static void check_cq_ex(uint32_t depth)
 			/* Posted anew before its entry is given back. */
 			CHECK(!post(qp, seen + depth - 1, IBV_WR_RDMA_WRITE,
 				    IBV_SEND_SIGNALED, &local, 4, &remote));
+			while (!verna_cqe_valid(to_vcq_ex(cq),
+						seen + depth - 1))
+				sched_yield();
 			CHECK(cq->read_byte_len(cq) == 4);
-		} while (!cq->next_poll(cq));
+		} while (seen < 1000 && !cq->next_poll(cq));
 		cq->end_poll(cq);
 	}
 	CHECK(!verna_destroy_qp(qp));
