@@ -26,13 +26,13 @@ class Mac {
 
   bool link_up() const { return port_.link_up() && admin_up_; }
   /// QMP set_link: a port that is administratively down neither sends nor receives.
-  void set_admin_up(bool up) { admin_up_ = up; }
+  void set_admin_up(bool up);
 
   /// Room for a frame of `len` bytes without FCS, or null while the wire is full. While the link is
   /// down it gives a scratch buffer, and commit() counts the frame as dropped and returns false.
   uint8_t* reserve(uint32_t len);
   bool commit(uint32_t len);
-  void flush() { port_.tx_flush(); }
+  void flush();
 
   /// Next good frame (FCS right, at least 14 bytes, at most `max_len`), or null data. Bad frames on
   /// the way are counted and released, at most `kBadPerCall` a call. The caller releases.
@@ -43,6 +43,8 @@ class Mac {
 
  private:
   static constexpr int kBadPerCall = 16;
+  uint32_t accept(const RxFrame& frame, uint32_t max_len);
+
   Port& port_;
   Counters& counters_;
   Trace& trace_;

@@ -35,7 +35,8 @@ class Port {
   /// Room for a frame of up to `len` bytes (at most kMaxFrame), or null: the wire is full or down.
   /// The buffer is contiguous and stays valid until tx_commit() or the next tx_reserve().
   virtual uint8_t* tx_reserve(uint32_t len) = 0;
-  /// Sends the first `len` bytes of the reserved buffer. The peer may see it at once or at tx_flush().
+  /// Sends the first `len` bytes of the reserved buffer. The peer may see it at once or at
+  /// tx_flush().
   virtual void tx_commit(uint32_t len) = 0;
   /// Ends a batch: everything committed becomes visible and a sleeping peer is woken.
   virtual void tx_flush() = 0;
@@ -56,6 +57,9 @@ class Port {
 
   /// Descriptors that end the owner's sleep. Writes at most `max`, returns how many.
   virtual size_t poll_fds(struct pollfd* fds, size_t max) const = 0;
+
+  /// Tells the other end whether this side is administratively up; a port that cannot ignores it.
+  virtual void set_local_up(bool up) { (void)up; }
 
   /// Malformed input seen from the peer since the port was made.
   virtual uint64_t bad_records() const { return 0; }

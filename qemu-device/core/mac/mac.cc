@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "mac/mac.h"
+
+#include "mac/pcap_writer.h"
+#include "pkt/crc32.h"
+
+namespace verna {
+
+namespace {
+
+constexpr uint32_t kMinFrame = 60;  // without FCS
+constexpr uint32_t kFcsBytes = 4;
+constexpr uint32_t kHeaderBytes = 14;
+
+}  // namespace
+
+Mac::Mac(Port& port, Counters& counters, Trace& trace)
+    : port_(port),
+      counters_(counters),
+      trace_(trace),
+      scratch_(std::make_unique<uint8_t[]>(kMaxFrame)) {}
+
+Mac::~Mac() = default;
+
+bool Mac::capture(const char* path) {
+  pcap_ = PcapWriter::open(path);
+  return pcap_ != nullptr;
+}
+
+void Mac::set_admin_up(bool up) {
+  admin_up_ = up;
+  port_.set_local_up(up);
+}
+
+uint8_t* Mac::reserve(uint32_t len) {
+  const uint32_t padded = (len < kMinFrame ? kMinFrame : len) + (port_.has_fcs() ? kFcsBytes : 0);
+  if (padded > kMaxFrame) return nullptr;
+  reserved_scratch_ = !link_up();
+  reserved_ = reserved_scratch_ ? scratch_.get() : port_.tx_reserve(padded);
+  return reserved_;
+}
+
+bool Mac::commit(uint32_t len) {
+  if (reserved_scratch_) {
+    counters_.port[VERNA_PORT_tx_drop_link_down]++;
+    trace_.point(Stage::kDrop, VERNA_PORT_tx_drop_link_down, len);
+    return false;
+  }
+  if (len < kMinFrame) {
+    std::memset(reserved_ + len, 0, kMinFrame - len);
+    len = kMinFrame;
+  }
+  counters_.port[VERNA_PORT_tx_frames]++;
+  counters_.port[VERNA_PORT_tx_bytes] += len;
+  trace_.point(Stage::kWireOut, len);
+  if (pcap_) pcap_->write(now_, reserved_, len);
+  if (port_.has_fcs()) {
+    store_le<uint32_t>(reserved_ + len, crc32(0, reserved_, len));
+    len += kFcsBytes;
+  }
+  port_.tx_commit(len);
+  return true;
+}
+
+void Mac::flush() {
+  port_.tx_flush();
+  if (pcap_) pcap_->flush();
+}
+
+// Counts one frame of the wire and decides what is wrong with it. Returns its length without FCS,
+// or 0: drop it.
+uint32_t Mac::accept(const RxFrame& frame, uint32_t max_len) {
+  const uint32_t fcs = port_.has_fcs() ? kFcsBytes : 0;
+  const uint32_t len = frame.len > fcs ? frame.len - fcs : 0;
+  counters_.port[VERNA_PORT_rx_frames]++;
+  counters_.port[VERNA_PORT_rx_bytes] += len;
+  trace_.next_packet();
+  trace_.point(Stage::kWireIn, len);
+  if (pcap_) pcap_->write(now_, frame.data, len);
+  verna_port_counter reason;
+  if (len < kHeaderBytes)
+    reason = VERNA_PORT_rx_drop_runt;
+  else if (fcs && load_le<uint32_t>(frame.data + len) != crc32(0, frame.data, len))
+    reason = VERNA_PORT_rx_drop_fcs;
+  else if (len > max_len)
+    reason = VERNA_PORT_rx_drop_oversize;
+  else
+    return len;
+  counters_.port[reason]++;
+  trace_.point(Stage::kDrop, reason, len);
+  return 0;
+}
+
+RxFrame Mac::receive(uint32_t max_len) {
+  for (int bad = 0; bad < kBadPerCall;) {
+    const RxFrame frame = port_.rx_peek();
+    if (!frame.data) break;
+    if (!admin_up_) {  // the wire is cut at our end: nothing arrives
+      port_.rx_release();
+      bad++;
+      continue;
+    }
+    const uint32_t len = accept(frame, max_len);
+    if (len) return {frame.data, len};
+    port_.rx_release();
+    bad++;
+  }
+  counters_.port[VERNA_PORT_link_bad_record] = port_.bad_records();
+  if (pcap_) pcap_->flush();
+  return {};
+}
+
+}  // namespace verna
