@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "support/world.h"
+
+#include <algorithm>
+#include <random>
+
+#include "support/fail.h"
+
+namespace verna::test {
+
+World::Round World::run_round() {
+  Round all{false, kNever};
+  for (TestCard* card : cards_) {
+    const Nic::RunResult r = card->nic->run(clock.now, budget);
+    all.more |= r.more;
+    all.deadline = std::min(all.deadline, r.deadline);
+  }
+  rounds++;
+  return all;
+}
+
+bool World::run_until(const std::function<bool()>& done, Nanos limit) {
+  const Nanos end = clock.now + limit;
+  unsigned spins = 0;
+  while (!done()) {
+    if (clock.now >= end) return false;
+    const Round round = run_round();
+    Nanos next = round.deadline;
+    for (Wire* wire : wires_) next = std::min(next, wire->next_arrival());
+    if (round.more || next <= clock.now) {
+      // A card that always has more to do would burn a processor for ever.
+      if (++spins > 5'000'000) {
+        fail("the card never becomes idle");
+        return false;
+      }
+      clock.now += round_cost;
+      continue;
+    }
+    clock.now = std::min(next, end);
+  }
+  return true;
+}
+
+PeerAddress::PeerAddress(uint8_t number)
+    : mac{0x52, 0x56, 0x4e, 0, 0, number},
+      gid4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, number},
+      gid6{0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, number} {}
+
+namespace {
+
+NicConfig with_mac(NicConfig config, const uint8_t (&mac)[6]) {
+  std::copy_n(mac, 6, config.mac);
+  return config;
+}
+
+}  // namespace
+
+TestCard::TestCard(World& w, Port& port, uint8_t number, NicConfig config, uint64_t seed)
+    : PeerAddress(number),
+      world(w),
+      nic(std::make_unique<Nic>(with_mac(config, mac), bus, port,
+                                Rng(seed ? seed : 0x5eed0000u + number))),
+      driver(
+          *nic, bus, [&w](const std::function<bool()>& done) { return w.run_until(done); },
+          w.clock) {
+  const std::string why = nic->start();
+  if (!why.empty()) fail("the card does not start: " + why);
+  world.add(this);
+}
+
+std::string TestCard::check_conservation() const {
+  const auto& p = nic->counters().port;
+  const auto& e = nic->counters().eth;
+  const auto& r = nic->counters().rdma;
+  const auto sum = [](const auto& list, unsigned first, unsigned last) {
+    uint64_t total = 0;
+    for (unsigned i = first; i <= last; i++) total += list[i];
+    return total;
+  };
+  std::string why;
+  const auto expect = [&](const char* what, uint64_t have, uint64_t want) {
+    if (have != want) {
+      why += std::string(what) + ": " + std::to_string(have) + " != " + std::to_string(want) + "; ";
+    }
+  };
+  expect("rx_frames", p[VERNA_PORT_rx_frames],
+         sum(p, VERNA_PORT_rx_to_eth, VERNA_PORT_rx_drop_disabled));
+  expect("rx_to_eth", p[VERNA_PORT_rx_to_eth],
+         e[VERNA_ETH_rx_packets] + sum(e, VERNA_ETH_rx_drop_no_queue, VERNA_ETH_rx_drop_dma));
+  // Frames to one of our own GIDs count in the RDMA group and never cross the port.
+  if (r[VERNA_RDMA_rx_packets] < p[VERNA_PORT_rx_to_rdma]) why += "rx_to_rdma > rdma rx_packets; ";
+  expect("rdma rx_packets", r[VERNA_RDMA_rx_packets],
+         sum(r, VERNA_RDMA_rx_accepted, VERNA_RDMA_rx_rnr) +
+             sum(r, VERNA_RDMA_rx_drop_malformed, VERNA_RDMA_rx_drop_error));
+  return why;
+}
+
+verna_av make_av(const PeerAddress& to, bool ipv6, uint8_t sgid_index) {
+  verna_av av{};
+  std::copy_n(ipv6 ? to.gid6 : to.gid4, 16, av.dgid);
+  std::copy_n(to.mac, 6, av.dmac);
+  av.sgid_index = sgid_index;
+  return av;
+}
+
+void set_gids(TestCard& card) {
+  if (!card.driver.set_gid(0, card.gid4, card.mac).ok()) fail("SET_GID 0");
+  if (!card.driver.set_gid(1, card.gid6, card.mac).ok()) fail("SET_GID 1");
+}
+
+namespace {
+
+void modify(TestCard& card, QueuePair* qp, uint8_t from, uint32_t mask, verna_qp_attr attr,
+            uint8_t to) {
+  attr.state = to;
+  const Reply reply = card.driver.modify_qp(qp->qpn, from, mask | VERNA_QPA_STATE, attr);
+  if (!reply.ok()) {
+    fail("MODIFY_QP to " + std::to_string(to) + ": status " + std::to_string(reply.status) +
+         " detail " + std::to_string(reply.detail));
+  }
+}
+
+}  // namespace
+
+void bring_to_rts(TestCard& card, QueuePair* qp, const PeerAddress& peer, uint32_t peer_qpn,
+                  const Connection& how, uint8_t until) {
+  verna_qp_attr attr{};
+  attr.access = how.access;
+  attr.path_mtu = static_cast<uint16_t>(how.path_mtu);
+  attr.timeout = how.timeout;
+  attr.retry_cnt = how.retry_cnt;
+  attr.rnr_retry = how.rnr_retry;
+  attr.min_rnr_timer = how.min_rnr_timer;
+  attr.max_rd_atomic = attr.max_dest_rd_atomic = how.rd_atomic;
+  attr.rq_psn = attr.sq_psn = how.psn;
+  attr.dest_qpn = peer_qpn;
+  attr.av = make_av(peer, how.ipv6, how.ipv6 ? 1 : how.sgid_index);
+  attr.av.sl = how.sl;
+  const bool rc = qp->type == VERNA_QP_RC;
+  modify(card, qp, VERNA_QPS_RESET, VERNA_QPA_ACCESS | VERNA_QPA_PKEY_INDEX, attr, VERNA_QPS_INIT);
+  if (until == VERNA_QPS_INIT) return;
+  modify(card, qp, VERNA_QPS_INIT,
+         VERNA_QPA_AV | VERNA_QPA_PATH_MTU | VERNA_QPA_DEST_QPN | VERNA_QPA_RQ_PSN |
+             (rc ? VERNA_QPA_MAX_DEST_RD_ATOMIC | VERNA_QPA_MIN_RNR_TIMER : 0),
+         attr, VERNA_QPS_RTR);
+  if (until == VERNA_QPS_RTR) return;
+  modify(card, qp, VERNA_QPS_RTR,
+         VERNA_QPA_SQ_PSN | (rc ? VERNA_QPA_TIMEOUT | VERNA_QPA_RETRY_CNT | VERNA_QPA_RNR_RETRY |
+                                      VERNA_QPA_MAX_RD_ATOMIC
+                                : 0),
+         attr, VERNA_QPS_RTS);
+}
+
+void bring_ud_to_rts(TestCard& card, QueuePair* qp, uint32_t qkey, uint8_t until) {
+  verna_qp_attr attr{};
+  attr.qkey = qkey;
+  attr.sq_psn = 0x777;
+  modify(card, qp, VERNA_QPS_RESET, VERNA_QPA_PKEY_INDEX | VERNA_QPA_QKEY, attr, VERNA_QPS_INIT);
+  if (until == VERNA_QPS_INIT) return;
+  modify(card, qp, VERNA_QPS_INIT, 0, attr, VERNA_QPS_RTR);
+  if (until == VERNA_QPS_RTR) return;
+  modify(card, qp, VERNA_QPS_RTR, VERNA_QPA_SQ_PSN, attr, VERNA_QPS_RTS);
+}
+
+std::vector<uint8_t> pattern(size_t len, uint64_t seed) {
+  std::mt19937_64 random(seed * 0x9e3779b97f4a7c15 + 1);
+  std::vector<uint8_t> out(len);
+  for (size_t i = 0; i < len; i += 8) {
+    const uint64_t word = random();
+    std::memcpy(out.data() + i, &word, std::min<size_t>(8, len - i));
+  }
+  return out;
+}
+
+}  // namespace verna::test
