@@ -30,7 +30,7 @@ static void vib_pbl_direct(struct vib_pbl *pbl, struct ib_umem *umem)
 static int vib_pbl_alloc_root(struct vib_pbl *pbl, size_t entries)
 {
 	pbl->root_len = entries * sizeof(*pbl->root);
-	pbl->root = kzalloc(pbl->root_len, GFP_KERNEL);
+	pbl->root = kzalloc(pbl->root_len, GFP_KERNEL | __GFP_NOWARN);
 	return pbl->root ? 0 : -ENOMEM;
 }
 
