@@ -37,11 +37,10 @@ vm: setup ## a shell in a guest with a card (N=2: two guests, joined by a link)
 lint: setup ## checks of style and structure
 	@tools/lint/lint
 
-fuzz: setup ## fuzz the card for longer than "make test" does
-	@tools/fuzz/fuzz
+fuzz: ## fuzz the card for FUZZ_SECONDS (600)
+	@$(PYTHON) tools/fuzz/fuzz.py
 
-bench: setup ## the card and its peers side by side
-	@$(PYTHON) tools/bench/bench.py $(BENCH_ARGS)
+bench: run ## the same: the table has the peers beside the card
 
 clean: ## drop what this checkout built; the SDK and other costly things stay
 	@$(PYTHON) tools/setup --clean

@@ -115,6 +115,7 @@ def test_trouble_is_seen(topology):
     assert guest.trouble() == []
     guest.run("echo 'WARNING: CPU: 0 something' > /dev/kmsg")
     assert len(guest.trouble()) == 1
+    guest.console.unlink()
     guest.run("dmesg -C")
 
 

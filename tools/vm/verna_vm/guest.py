@@ -15,7 +15,7 @@ from .devices import Card, Nic
 from .launch import artefacts, die_with_parent, program
 from .qmp import Qmp
 
-KERNEL_OPTIONS = ("console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off audit=0 "
+KERNEL_OPTIONS = ("console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off audit=0 "
                   "random.trust_cpu=on")
 SPARE_PORTS = 2  # empty root ports, for devices that a test plugs in later
 
@@ -43,6 +43,8 @@ class Guest:
         self._qemu: subprocess.Popen | None = None
         self._qmp: Qmp | None = None
         self.booted_in = 0.0
+        self._ended_by_us = False
+        self.console.unlink(missing_ok=True)
 
     # --- life
 
@@ -53,7 +55,8 @@ class Guest:
                 "-cpu", accelerators.cpu(self.accel),
                 "-object", f"memory-backend-memfd,id=ram,size={self.memory},share=on",
                 "-m", self.memory, "-smp", str(self.cpus), "-nodefaults", "-nographic",
-                "-no-reboot", "-serial", f"file:{self.console}",
+                "-no-reboot", "-serial", "chardev:console",
+                "-chardev", f"file,id=console,path={self.console},append=on",
                 "-kernel", setup["vmlinuz"], "-initrd", setup["initramfs"]]
 
     def _disk_arguments(self, setup: dict) -> list[str]:
@@ -92,6 +95,7 @@ class Guest:
         # The intel-iommu device must stand before the devices that it translates for.
         command = [*program(setup), *self._machine_arguments(setup), *self._device_arguments(),
                    *self._disk_arguments(setup), *self._plumbing_arguments(*fds), *self.extra]
+        self._ended_by_us = False
         (self.folder / f"{self.name}.command").write_text(" ".join(command) + "\n")
         with open(self.folder / f"{self.name}.qemu.log", "wb") as log:
             self._qemu = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -132,6 +136,7 @@ class Guest:
     def stop(self) -> None:
         """Ends the guest as pulling its plug would; QEMU itself closes its devices in order."""
         if self.alive:
+            self._ended_by_us = True
             try:
                 self._qmp.command("quit")
                 self._qemu.wait(10)
@@ -142,6 +147,7 @@ class Guest:
     def kill(self, number: int = signal.SIGKILL) -> None:
         """Ends QEMU by a signal."""
         if self.alive:
+            self._ended_by_us = True
             os.kill(self._qemu.pid, number)
             self._qemu.wait(10)
         for connection in (self.agent, self._qmp):
@@ -196,12 +202,19 @@ class Guest:
         return self.run("dmesg", check=True).out
 
     def trouble(self) -> list[str]:
-        """The lines of the kernel's log that no good run has; of the console if it died."""
+        """What no good run has: bad lines in the kernel's log or on the console (of all of the
+        guest's lives), or a QEMU that ended by itself."""
+        text = self.console.read_text(errors="replace") if self.console.exists() else ""
         try:
-            text = self.dmesg()
+            text += self.dmesg()
         except (GuestGone, TimeoutError, AttributeError):
-            text = self.console.read_text(errors="replace") if self.console.exists() else ""
-        return [line for line in text.splitlines() if TROUBLE.search(line)]
+            pass
+        stamp = re.compile(r"^\[ *[0-9.]+\] ")  # one line may be in both, with or without a stamp
+        lines = dict.fromkeys(stamp.sub("", line.strip()) for line in text.splitlines()
+                              if TROUBLE.search(line))
+        if self._qemu and not self.alive and not self._ended_by_us:
+            lines[f"QEMU ended by itself, status {self._qemu.returncode}: {self.qemu_log()}"] = None
+        return list(lines)
 
     # --- interfaces
 
