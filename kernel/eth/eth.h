@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * verna: the netdev's objects.
+ *
+ * A channel is one TX and one RX queue, each with its CQ, on one completion vector
+ * and one NAPI. A set of channels is made and thrown away as a whole: to open, to
+ * close, and to change rings, channels or buffer sizes. Memory is allocated
+ * before the old set stops, so a change that cannot be had leaves traffic alone.
+ */
+#ifndef VERNA_ETH_H
+#define VERNA_ETH_H
+
+#include <linux/ethtool.h>
+#include <linux/if_vlan.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/timer.h>
+#include <linux/u64_stats_sync.h>
+#include <linux/workqueue.h>
+#include <net/page_pool/helpers.h>
+
+#include "verna_core_api.h"
+
+#define VERNA_MIN_LOG_RING	6
+#define VERNA_DEF_LOG_TX	10
+#define VERNA_DEF_LOG_RX	10
+#define VERNA_RX_HEADROOM	(NET_SKB_PAD + NET_IP_ALIGN)
+#define VERNA_RX_COPYBREAK	256
+#define VERNA_RX_REFILL_BATCH	16
+
+struct verna_channel;
+struct verna_eth;
+
+/**
+ * struct verna_eth_cq - CQ of one queue
+ * @core: as the event queues know it
+ * @chan: whose NAPI is to run
+ * @mem: record and ring
+ * @rec: record
+ * @cons: entries consumed
+ * @sn: sequence number of the last arming
+ * @log_size: log2 of entries, as many as the queue has descriptors: no overrun
+ * @live: exists in the card
+ */
+struct verna_eth_cq {
+	struct verna_core_cq core;
+	struct verna_channel *chan;
+	struct verna_mem mem;
+	struct verna_cq_rec *rec;
+	u32 cons;
+	u32 sn;
+	u8 log_size;
+	bool live;
+};
+
+/**
+ * struct verna_tx_buf - what a TX descriptor points at
+ * @skb: on the last descriptor of a packet
+ * @dma: bus address
+ * @len: bytes mapped
+ * @page: mapped as a page, else as linear data
+ */
+struct verna_tx_buf {
+	struct sk_buff *skb;
+	dma_addr_t dma;
+	u32 len;
+	bool page;
+};
+
+/**
+ * struct verna_txq - TX queue
+ * @chan: its channel
+ * @nq: the stack's queue
+ * @stats: counters, which outlive the queue
+ * @bufs: by descriptor
+ * @rec: record
+ * @mask: descriptors - 1
+ * @max_descs: descriptors of one packet
+ * @prod: descriptors written; the stack's TX lock protects it
+ * @published: of these known to the card
+ * @cons: descriptors done; written by NAPI alone
+ * @mem: record and ring
+ * @cq: completions
+ * @live: exists in the card
+ */
+struct verna_txq {
+	struct verna_channel *chan;
+	struct netdev_queue *nq;
+	struct verna_queue_stats *stats;
+	struct verna_tx_buf *bufs;
+	struct verna_wq_rec *rec;
+	u32 mask;
+	u32 max_descs;
+	u32 prod;
+	u32 published;
+
+	u32 cons ____cacheline_aligned_in_smp;
+	struct verna_mem mem;
+	struct verna_eth_cq cq;
+	bool live;
+};
+
+/**
+ * struct verna_rx_buf - buffer of an RX descriptor
+ * @page: NULL if there is none
+ * @offset: of the buffer in it
+ */
+struct verna_rx_buf {
+	struct page *page;
+	u32 offset;
+};
+
+/**
+ * struct verna_rxq - RX queue; all of it belongs to NAPI
+ * @chan: its channel
+ * @stats: counters, which outlive the queue
+ * @bufs: by descriptor
+ * @rec: record
+ * @pool: where buffers come from
+ * @mask: descriptors - 1
+ * @truesize: bytes of a buffer with headroom and tail for the skb's shared info
+ * @buf_len: bytes that the card may write
+ * @prod: buffers posted
+ * @cons: buffers taken back
+ * @mem: record and ring
+ * @cq: completions
+ * @live: exists in the card
+ */
+struct verna_rxq {
+	struct verna_channel *chan;
+	struct verna_queue_stats *stats;
+	struct verna_rx_buf *bufs;
+	struct verna_wq_rec *rec;
+	struct page_pool *pool;
+	u32 mask;
+	u32 truesize;
+	u32 buf_len;
+	u32 prod;
+	u32 cons;
+	struct verna_mem mem;
+	struct verna_eth_cq cq;
+	bool live;
+};
+
+/**
+ * struct verna_channel - TX and RX queue of one vector
+ * @eth: the interface
+ * @index: number of the channel, of both queues and of the vector
+ * @napi: polls both CQs
+ * @refill_timer: tries again when there was no memory for buffers
+ * @broken: a completion made no sense; stands still until it is restarted
+ * @tx: TX queue
+ * @rx: RX queue
+ */
+struct verna_channel {
+	struct verna_eth *eth;
+	u32 index;
+	struct napi_struct napi;
+	struct timer_list refill_timer;
+	bool broken;
+	struct verna_txq tx;
+	struct verna_rxq rx;
+};
+
+/**
+ * struct verna_params - what a set of channels is made by
+ * @num: channels
+ * @log_tx: log2 of TX descriptors
+ * @log_rx: log2 of RX descriptors
+ * @mtu: decides the size of RX buffers
+ */
+struct verna_params {
+	u32 num;
+	u8 log_tx;
+	u8 log_rx;
+	u32 mtu;
+};
+
+/**
+ * struct verna_channels - a set of channels
+ * @params: what it was made by
+ * @num: channels
+ * @chan: the channels
+ */
+struct verna_channels {
+	struct verna_params params;
+	u32 num;
+	struct verna_channel *chan[] __counted_by(num);
+};
+
+/* Counters of the driver for one queue pair; each group has one writer. */
+#define VERNA_TX_XMIT_STATS(X) \
+	X(stops, "times the ring was full") \
+	X(linearized, "packets with too many fragments, copied") \
+	X(dropped, "packets that could not be mapped or made to fit")
+#define VERNA_TX_DONE_STATS(X) \
+	X(packets, "packets completed without error") \
+	X(bytes, "bytes of these") \
+	X(errors, "packets that the card refused") \
+	X(wakes, "times the queue was woken again")
+#define VERNA_RX_STATS(X) \
+	X(packets, "packets received") \
+	X(bytes, "bytes of these") \
+	X(multicast, "of these: to a group address") \
+	X(copied, "of these: copied because they are short") \
+	X(errors, "completions in error") \
+	X(alloc_fail, "buffers or skbs that could not be allocated")
+
+#define VERNA_STAT_MEMBER(name, doc) u64 name;
+
+/**
+ * struct verna_queue_stats - counters of the queues of one number
+ * @xmit: of the transmit path, under the stack's TX lock
+ * @done: of TX completions, NAPI
+ * @rx: of reception, NAPI
+ */
+struct verna_queue_stats {
+	struct {
+		struct u64_stats_sync sync;
+		struct_group(v, VERNA_TX_XMIT_STATS(VERNA_STAT_MEMBER));
+	} xmit ____cacheline_aligned_in_smp;
+	struct {
+		struct u64_stats_sync sync;
+		struct_group(v, VERNA_TX_DONE_STATS(VERNA_STAT_MEMBER));
+	} done ____cacheline_aligned_in_smp;
+	struct {
+		struct u64_stats_sync sync;
+		struct_group(v, VERNA_RX_STATS(VERNA_STAT_MEMBER));
+	} rx ____cacheline_aligned_in_smp;
+};
+
+/* Adds to a counter of a group: verna_stat_add(stats, rx, bytes, len). */
+#define verna_stat_add(stats, group, name, n) do { \
+	struct verna_queue_stats *_s = (stats); \
+	u64_stats_update_begin(&_s->group.sync); \
+	_s->group.name += (n); \
+	u64_stats_update_end(&_s->group.sync); \
+} while (0)
+
+/**
+ * struct verna_filter - what the card lets in
+ * @lock: serialises changes
+ * @enabled: reception is on
+ * @mode: VERNA_RX_MODE_* that the card has
+ * @num: addresses that the card has
+ * @macs: these addresses
+ */
+struct verna_filter {
+	struct mutex lock;
+	bool enabled;
+	u32 mode;
+	u32 num;
+	u8 (*macs)[ETH_ALEN];
+};
+
+/**
+ * struct verna_rss - how packets spread over RX queues
+ * @key: Toeplitz key
+ * @types: VERNA_RSS_*
+ * @size: entries of @table, 0 if the card has no RSS
+ * @table: RX queue numbers
+ */
+struct verna_rss {
+	u8 key[VERNA_RSS_KEY_SIZE];
+	u32 types;
+	u32 size;
+	u32 *table;
+};
+
+/**
+ * struct verna_hw_totals - counters of the card that rtnl's statistics need
+ * @lock: readers may not sleep
+ * @last_eth: as read last
+ * @last_port: as read last
+ * @eth: totals over resets of the card
+ * @port: totals over resets of the card
+ */
+struct verna_hw_totals {
+	spinlock_t lock;
+	u64 last_eth[VERNA_ETH_NUM_COUNTERS];
+	u64 last_port[VERNA_PORT_NUM_COUNTERS];
+	u64 eth[VERNA_ETH_NUM_COUNTERS];
+	u64 port[VERNA_PORT_NUM_COUNTERS];
+};
+
+/**
+ * struct verna_eth - the interface, private part of the netdev
+ * @netdev: the interface
+ * @vdev: the card
+ * @handler: of link and queue error events
+ * @wq: ordered; works of this interface
+ * @link_work: asks for the state of the port
+ * @filter_work: brings @filter up to date
+ * @totals_work: reads @totals now and then
+ * @params: for the next set of channels; rtnl
+ * @chans: set in use, NULL while closed; rtnl, and the TX path while queues run
+ * @restarting: TX queues stand still on purpose
+ * @speed: Mbit/s
+ * @max_channels: limit of card and vectors; entries of @stats
+ * @stats: by queue number
+ * @filter: MAC filters
+ * @rss: receive side scaling
+ * @totals: counters of the card
+ * @debugfs: file with the rings
+ */
+struct verna_eth {
+	struct net_device *netdev;
+	struct verna_dev *vdev;
+	struct verna_event_handler handler;
+	struct workqueue_struct *wq;
+	struct work_struct link_work;
+	struct work_struct filter_work;
+	struct delayed_work totals_work;
+	struct verna_params params;
+	struct verna_channels *chans;
+	bool restarting;
+	u32 speed;
+	u32 max_channels;
+	struct verna_queue_stats *stats;
+	struct verna_filter filter;
+	struct verna_rss rss;
+	struct verna_hw_totals totals;
+	struct dentry *debugfs;
+};
+
+/* channel.c */
+struct verna_channels *verna_channels_alloc(struct verna_eth *eth,
+					    const struct verna_params *params);
+void verna_channels_free(struct verna_channels *chans);
+int verna_channels_start(struct verna_eth *eth, struct verna_channels *chans);
+void verna_channels_stop(struct verna_eth *eth, struct verna_channels *chans);
+
+/* reconfig.c; callers hold rtnl */
+int verna_eth_open_channels(struct verna_eth *eth);
+void verna_eth_close_channels(struct verna_eth *eth);
+int verna_eth_reconfigure(struct verna_eth *eth, const struct verna_params *params);
+u32 verna_max_channels(struct verna_eth *eth);
+
+/* queue.c */
+int verna_eth_cq_alloc(struct verna_channel *chan, struct verna_eth_cq *cq, u8 log_size);
+void verna_eth_cq_free(struct verna_channel *chan, struct verna_eth_cq *cq);
+int verna_eth_cq_create(struct verna_channel *chan, struct verna_eth_cq *cq);
+void verna_eth_cq_destroy(struct verna_channel *chan, struct verna_eth_cq *cq);
+const struct verna_cqe *verna_eth_cq_peek(struct verna_eth_cq *cq);
+int verna_ethq_create(struct verna_channel *chan, u16 opcode, u32 cqn,
+		      const struct verna_mem *mem, u8 log_size);
+void verna_ethq_destroy(struct verna_channel *chan, u16 opcode);
+size_t verna_ethq_ring_offset(void);
+
+/* tx.c */
+int verna_txq_alloc(struct verna_channel *chan, u8 log_size);
+void verna_txq_free(struct verna_channel *chan);
+void verna_txq_reset(struct verna_txq *txq);
+void verna_txq_drain(struct verna_txq *txq);
+struct verna_tx_desc *verna_tx_desc(struct verna_txq *txq, u32 index);
+netdev_tx_t verna_xmit(struct sk_buff *skb, struct net_device *netdev);
+
+/* tx_done.c */
+void verna_tx_unmap(struct verna_txq *txq, struct verna_tx_buf *buf);
+void verna_tx_poll(struct verna_txq *txq, int budget);
+
+/* rx.c */
+int verna_rxq_alloc(struct verna_channel *chan, u8 log_size, u32 mtu);
+void verna_rxq_free(struct verna_channel *chan);
+void verna_rxq_reset(struct verna_rxq *rxq);
+void verna_rxq_drain(struct verna_rxq *rxq);
+u32 verna_rx_truesize(u32 mtu);
+bool verna_rx_refill(struct verna_rxq *rxq, u32 batch);
+struct verna_rx_desc *verna_rx_desc(struct verna_rxq *rxq, u32 index);
+
+/* rx_poll.c */
+int verna_rx_poll(struct verna_rxq *rxq, int budget);
+
+/* napi.c */
+void verna_napi_add(struct verna_channel *chan);
+void verna_channel_broken(struct verna_channel *chan, const char *kind);
+void verna_napi_start(struct verna_channel *chan);
+void verna_napi_stop(struct verna_channel *chan);
+void verna_eth_cq_comp(struct verna_core_cq *core);
+
+/* rss.c */
+int verna_rss_init(struct verna_eth *eth);
+void verna_rss_free(struct verna_eth *eth);
+void verna_rss_default_table(struct verna_eth *eth, u32 num);
+int verna_rss_apply(struct verna_eth *eth);
+
+/* filter.c */
+int verna_filter_init(struct verna_eth *eth);
+void verna_filter_free(struct verna_eth *eth);
+void verna_filter_set(struct verna_eth *eth, bool enabled);
+void verna_filter_forget(struct verna_eth *eth);
+void verna_filter_work(struct work_struct *work);
+
+/* netdev.c */
+int verna_eth_set_hw_mtu(struct verna_eth *eth, u32 mtu);
+
+/* link.c */
+void verna_link_work(struct work_struct *work);
+void verna_eth_event(struct verna_event_handler *handler,
+		     const struct verna_event *event);
+
+/* stats.c */
+void verna_totals_work(struct work_struct *work);
+void verna_totals_update(struct verna_eth *eth);
+void verna_get_stats64(struct net_device *netdev, struct rtnl_link_stats64 *stats);
+void verna_queue_stats_read(struct verna_queue_stats *stats,
+			    struct verna_queue_stats *copy);
+extern const struct netdev_stat_ops verna_stat_ops;
+
+/* ethtool*.c */
+extern const struct ethtool_ops verna_ethtool_ops;
+void verna_get_ringparam(struct net_device *netdev, struct ethtool_ringparam *ring,
+			 struct kernel_ethtool_ringparam *kernel_ring,
+			 struct netlink_ext_ack *extack);
+int verna_set_ringparam(struct net_device *netdev, struct ethtool_ringparam *ring,
+			struct kernel_ethtool_ringparam *kernel_ring,
+			struct netlink_ext_ack *extack);
+void verna_get_channels(struct net_device *netdev, struct ethtool_channels *ch);
+int verna_set_channels(struct net_device *netdev, struct ethtool_channels *ch);
+int verna_get_sset_count(struct net_device *netdev, int sset);
+void verna_get_strings(struct net_device *netdev, u32 sset, u8 *data);
+void verna_get_ethtool_stats(struct net_device *netdev, struct ethtool_stats *stats,
+			     u64 *data);
+void verna_self_test(struct net_device *netdev, struct ethtool_test *test, u64 *data);
+int verna_self_test_count(void);
+void verna_self_test_strings(u8 *data);
+u32 verna_get_rxfh_indir_size(struct net_device *netdev);
+u32 verna_get_rxfh_key_size(struct net_device *netdev);
+int verna_get_rxfh(struct net_device *netdev, struct ethtool_rxfh_param *rxfh);
+int verna_set_rxfh(struct net_device *netdev, struct ethtool_rxfh_param *rxfh,
+		   struct netlink_ext_ack *extack);
+int verna_get_rxnfc(struct net_device *netdev, struct ethtool_rxnfc *nfc, u32 *rules);
+
+/* debugfs.c */
+void verna_eth_debugfs_add(struct verna_eth *eth);
+void verna_eth_debugfs_del(struct verna_eth *eth);
+
+#endif /* VERNA_ETH_H */

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verna: ethtool -S: every counter group of the card by the names of
+ * hw/verna_counters.h, and the driver's own. Names are <group>_<counter>, for
+ * queues <group><number>_<counter>; "txq" and "rxq" are the card's counters, "tx"
+ * and "rx" the driver's.
+ */
+#include <linux/ethtool.h>
+
+#include "eth.h"
+
+#define VERNA_NAME(name, doc) #name,
+
+static const char * const verna_port_names[] = { VERNA_PORT_COUNTERS(VERNA_NAME) };
+static const char * const verna_eth_names[] = { VERNA_ETH_COUNTERS(VERNA_NAME) };
+static const char * const verna_dev_names[] = { VERNA_DEV_COUNTERS(VERNA_NAME) };
+static const char * const verna_rdma_names[] = { VERNA_RDMA_COUNTERS(VERNA_NAME) };
+static const char * const verna_txq_names[] = { VERNA_TXQ_COUNTERS(VERNA_NAME) };
+static const char * const verna_rxq_names[] = { VERNA_RXQ_COUNTERS(VERNA_NAME) };
+static const char * const verna_xmit_names[] = { VERNA_TX_XMIT_STATS(VERNA_NAME) };
+static const char * const verna_done_names[] = { VERNA_TX_DONE_STATS(VERNA_NAME) };
+static const char * const verna_rx_names[] = { VERNA_RX_STATS(VERNA_NAME) };
+
+/**
+ * struct verna_stat_group - counters that are named and read together
+ * @prefix: of the names
+ * @names: the names
+ * @num: how many
+ * @group: enum verna_counter_group, or VERNA_STATS_SW
+ * @per_queue: one set for each queue
+ * @offset: VERNA_STATS_SW: of the first counter in struct verna_queue_stats
+ */
+struct verna_stat_group {
+	const char *prefix;
+	const char * const *names;
+	u32 num;
+	u32 group;
+	bool per_queue;
+	size_t offset;
+};
+
+#define VERNA_STATS_SW	U32_MAX
+#define VERNA_STATS_MAX	64
+#define VERNA_CARD_GROUP(_prefix, _names, _group, _per_queue) \
+	{ .prefix = _prefix, .names = _names, .num = ARRAY_SIZE(_names), \
+	  .group = _group, .per_queue = _per_queue }
+#define VERNA_SW_GROUP(_prefix, _names, _member) \
+	{ .prefix = _prefix, .names = _names, .num = ARRAY_SIZE(_names), \
+	  .group = VERNA_STATS_SW, .per_queue = true, \
+	  .offset = offsetof(struct verna_queue_stats, _member) }
+
+static const struct verna_stat_group verna_stat_groups[] = {
+	VERNA_CARD_GROUP("port", verna_port_names, VERNA_COUNTERS_PORT, false),
+	VERNA_CARD_GROUP("eth", verna_eth_names, VERNA_COUNTERS_ETH, false),
+	VERNA_CARD_GROUP("dev", verna_dev_names, VERNA_COUNTERS_DEV, false),
+	VERNA_CARD_GROUP("rdma", verna_rdma_names, VERNA_COUNTERS_RDMA, false),
+	VERNA_CARD_GROUP("txq", verna_txq_names, VERNA_COUNTERS_TXQ, true),
+	VERNA_CARD_GROUP("rxq", verna_rxq_names, VERNA_COUNTERS_RXQ, true),
+	VERNA_SW_GROUP("tx", verna_xmit_names, xmit.v),
+	VERNA_SW_GROUP("tx", verna_done_names, done.v),
+	VERNA_SW_GROUP("rx", verna_rx_names, rx.v),
+};
+
+static_assert(VERNA_RDMA_NUM_COUNTERS <= VERNA_STATS_MAX);
+
+static bool verna_stat_group_there(struct verna_eth *eth, const struct verna_stat_group *g)
+{
+	return g->group != VERNA_COUNTERS_RDMA || verna_caps(eth->vdev)->rdma.present;
+}
+
+static u32 verna_stat_group_sets(struct verna_eth *eth, const struct verna_stat_group *g)
+{
+	if (!verna_stat_group_there(eth, g))
+		return 0;
+	return g->per_queue ? eth->params.num : 1;
+}
+
+int verna_get_sset_count(struct net_device *netdev, int sset)
+{
+	struct verna_eth *eth = netdev_priv(netdev);
+	u32 count = 0, i;
+
+	for (i = 0; i < ARRAY_SIZE(verna_stat_groups); i++)
+		count += verna_stat_groups[i].num *
+			 verna_stat_group_sets(eth, &verna_stat_groups[i]);
+	return count;
+}
+
+static void verna_stat_strings(u8 **data, const struct verna_stat_group *g, u32 set)
+{
+	u32 i;
+
+	for (i = 0; i < g->num; i++)
+		if (g->per_queue)
+			ethtool_sprintf(data, "%s%u_%s", g->prefix, set, g->names[i]);
+		else
+			ethtool_sprintf(data, "%s_%s", g->prefix, g->names[i]);
+}
+
+void verna_get_strings(struct net_device *netdev, u32 sset, u8 *data)
+{
+	struct verna_eth *eth = netdev_priv(netdev);
+	u32 i, set;
+
+	for (i = 0; i < ARRAY_SIZE(verna_stat_groups); i++) {
+		const struct verna_stat_group *g = &verna_stat_groups[i];
+
+		for (set = 0; set < verna_stat_group_sets(eth, g); set++)
+			verna_stat_strings(&data, g, set);
+	}
+}
+
+static void verna_stat_values(struct verna_eth *eth, const struct verna_stat_group *g,
+			      u32 set, u64 *data)
+{
+	struct verna_queue_stats copy;
+
+	if (g->group == VERNA_STATS_SW) {
+		verna_queue_stats_read(&eth->stats[set], &copy);
+		memcpy(data, (u8 *)&copy + g->offset, g->num * sizeof(u64));
+		return;
+	}
+	/* The card has counters only for queues that exist. */
+	if (g->per_queue && !eth->chans)
+		return;
+	verna_query_counters(eth->vdev, g->group, set, data, g->num);
+}
+
+void verna_get_ethtool_stats(struct net_device *netdev, struct ethtool_stats *stats,
+			     u64 *data)
+{
+	struct verna_eth *eth = netdev_priv(netdev);
+	u32 i, set;
+
+	for (i = 0; i < ARRAY_SIZE(verna_stat_groups); i++) {
+		const struct verna_stat_group *g = &verna_stat_groups[i];
+
+		for (set = 0; set < verna_stat_group_sets(eth, g); set++) {
+			verna_stat_values(eth, g, set, data);
+			data += g->num;
+		}
+	}
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verna: one NAPI per channel. Interrupts are off by construction: a CQ raises one
+ * event per arming, and NAPI arms only when it has found nothing more to do.
+ */
+#include "eth.h"
+
+/** verna_eth_cq_comp - a CQ has entries @core: CQ */
+void verna_eth_cq_comp(struct verna_core_cq *core)
+{
+	struct verna_eth_cq *cq = container_of(core, struct verna_eth_cq, core);
+
+	napi_schedule_irqoff(&cq->chan->napi);
+}
+
+/* Arms both CQs; true if one of them got entries in the meantime. */
+static bool verna_napi_arm(struct verna_channel *chan)
+{
+	struct verna_eth_cq *tx = &chan->tx.cq;
+	struct verna_eth_cq *rx = &chan->rx.cq;
+
+	verna_cq_arm(tx->rec, &tx->sn, VERNA_ARM_NEXT);
+	verna_cq_arm(rx->rec, &rx->sn, VERNA_ARM_NEXT);
+	return verna_eth_cq_peek(tx) || verna_eth_cq_peek(rx);
+}
+
+/** verna_channel_broken - a completion made no sense @chan: channel @kind: which */
+void verna_channel_broken(struct verna_channel *chan, const char *kind)
+{
+	if (!chan->broken)
+		verna_health_queue_error(chan->eth->vdev, kind, chan->index);
+	chan->broken = true;
+}
+
+static int verna_napi_poll(struct napi_struct *napi, int budget)
+{
+	struct verna_channel *chan = container_of(napi, struct verna_channel, napi);
+	int done = 0;
+
+	verna_tx_poll(&chan->tx, budget);
+	/* netpoll wants transmission alone. */
+	if (unlikely(!budget))
+		return 0;
+	done = verna_rx_poll(&chan->rx, budget);
+	if (!verna_rx_refill(&chan->rx, VERNA_RX_REFILL_BATCH))
+		mod_timer(&chan->refill_timer, jiffies + msecs_to_jiffies(10));
+	/* Unarmed, so that nothing comes any more; the reporter restarts it. */
+	if (unlikely(chan->broken)) {
+		napi_complete_done(napi, min(done, budget - 1));
+		return min(done, budget - 1);
+	}
+	if (done == budget)
+		return budget;
+	if (napi_complete_done(napi, done) && verna_napi_arm(chan))
+		napi_schedule(napi);
+	return done;
+}
+
+static void verna_refill_timer(struct timer_list *timer)
+{
+	struct verna_channel *chan = from_timer(chan, timer, refill_timer);
+
+	napi_schedule(&chan->napi);
+}
+
+/** verna_napi_add - set up the NAPI of a channel @chan: channel */
+void verna_napi_add(struct verna_channel *chan)
+{
+	timer_setup(&chan->refill_timer, verna_refill_timer, 0);
+	netif_napi_add(chan->eth->netdev, &chan->napi, verna_napi_poll);
+}
+
+/** verna_napi_start - let a channel run, whose queues exist @chan: channel */
+void verna_napi_start(struct verna_channel *chan)
+{
+	struct net_device *netdev = chan->eth->netdev;
+
+	netif_napi_set_irq(&chan->napi, verna_comp_irq(chan->eth->vdev, chan->index));
+	napi_enable(&chan->napi);
+	netif_queue_set_napi(netdev, chan->index, NETDEV_QUEUE_TYPE_TX, &chan->napi);
+	netif_queue_set_napi(netdev, chan->index, NETDEV_QUEUE_TYPE_RX, &chan->napi);
+	/* The first poll finds nothing and arms. */
+	local_bh_disable();
+	napi_schedule(&chan->napi);
+	local_bh_enable();
+}
+
+/** verna_napi_stop - wait until a channel stands still @chan: channel */
+void verna_napi_stop(struct verna_channel *chan)
+{
+	struct net_device *netdev = chan->eth->netdev;
+
+	netif_queue_set_napi(netdev, chan->index, NETDEV_QUEUE_TYPE_TX, NULL);
+	netif_queue_set_napi(netdev, chan->index, NETDEV_QUEUE_TYPE_RX, NULL);
+	napi_disable(&chan->napi);
+	timer_delete_sync(&chan->refill_timer);
+}

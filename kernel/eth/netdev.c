@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+/* verna: the network interface. */
+#include <linux/etherdevice.h>
+#include <linux/ethtool.h>
+#include <linux/module.h>
+#include <net/netdev_queues.h>
+
+#include "eth.h"
+
+#define VERNA_TX_TIMEOUT	(5 * HZ)
+
+static int verna_open(struct net_device *netdev)
+{
+	struct verna_eth *eth = netdev_priv(netdev);
+	int err;
+
+	err = verna_eth_open_channels(eth);
+	if (err)
+		return err;
+	queue_work(eth->wq, &eth->link_work);
+	return 0;
+}
+
+static int verna_close(struct net_device *netdev)
+{
+	verna_eth_close_channels(netdev_priv(netdev));
+	return 0;
+}
+
+static void verna_set_rx_mode(struct net_device *netdev)
+{
+	struct verna_eth *eth = netdev_priv(netdev);
+
+	queue_work(eth->wq, &eth->filter_work);
+}
+
+static int verna_set_mac_address(struct net_device *netdev, void *addr)
+{
+	int err;
+
+	err = eth_prepare_mac_addr_change(netdev, addr);
+	if (err)
+		return err;
+	eth_commit_mac_addr_change(netdev, addr);
+	verna_set_rx_mode(netdev);
+	return 0;
+}
+
+/**
+ * verna_eth_set_hw_mtu - tell the card the MTU
+ * @eth: interface
+ * @mtu: without Ethernet header
+ *
+ * Return: 0 or an error of the command.
+ */
+int verna_eth_set_hw_mtu(struct verna_eth *eth, u32 mtu)
+{
+	struct verna_cmd_mtu cmd = {
+		.hdr.opcode = cpu_to_le16(VERNA_CMD_SET_MTU),
+		.mtu = cpu_to_le32(mtu),
+	};
+
+	return verna_cmd_exec(eth->vdev, &cmd, sizeof(cmd), NULL);
+}
+
+/*
+ * Buffers of any size take packets of any size, so the card's limit and the size
+ * of buffers need not change together; the queues are only made anew if buffers
+ * of another size suit the MTU better.
+ */
+static int verna_change_mtu(struct net_device *netdev, int mtu)
+{
+	struct verna_eth *eth = netdev_priv(netdev);
+	struct verna_params params = eth->params;
+	int err;
+
+	err = verna_eth_set_hw_mtu(eth, mtu);
+	if (err)
+		return err;
+	params.mtu = mtu;
+	if (verna_rx_truesize(mtu) != verna_rx_truesize(netdev->mtu))
+		err = verna_eth_reconfigure(eth, &params);
+	if (err && eth->chans)
+		netdev_warn(netdev, "no memory for better buffers\n");
+	else if (err)
+		return err;
+	WRITE_ONCE(netdev->mtu, mtu);
+	return 0;
+}
+
+static void verna_tx_timeout(struct net_device *netdev, unsigned int txq)
+{
+	struct verna_eth *eth = netdev_priv(netdev);
+
+	if (!READ_ONCE(eth->restarting))
+		verna_health_tx_timeout(eth->vdev, txq);
+}
+
+static const struct net_device_ops verna_netdev_ops = {
+	.ndo_open = verna_open,
+	.ndo_stop = verna_close,
+	.ndo_start_xmit = verna_xmit,
+	.ndo_set_rx_mode = verna_set_rx_mode,
+	.ndo_set_mac_address = verna_set_mac_address,
+	.ndo_validate_addr = eth_validate_addr,
+	.ndo_change_mtu = verna_change_mtu,
+	.ndo_tx_timeout = verna_tx_timeout,
+	.ndo_get_stats64 = verna_get_stats64,
+};
+
+static void verna_read_mac(struct verna_eth *eth)
+{
+	u32 lo = verna_reg_read(eth->vdev, VERNA_REG_MAC_LO);
+	u32 hi = verna_reg_read(eth->vdev, VERNA_REG_MAC_HI);
+	u8 mac[ETH_ALEN] = { lo, lo >> 8, lo >> 16, lo >> 24, hi, hi >> 8 };
+
+	if (is_valid_ether_addr(mac)) {
+		eth_hw_addr_set(eth->netdev, mac);
+		ether_addr_copy(eth->netdev->perm_addr, mac);
+		return;
+	}
+	eth_hw_addr_random(eth->netdev);
+	netdev_warn(eth->netdev, "card has no MAC address, using a random one\n");
+}
+
+static void verna_netdev_setup(struct verna_eth *eth)
+{
+	const struct verna_caps *caps = verna_caps(eth->vdev);
+	struct net_device *netdev = eth->netdev;
+
+	SET_NETDEV_DEV(netdev, verna_device(eth->vdev));
+	netdev->netdev_ops = &verna_netdev_ops;
+	netdev->ethtool_ops = &verna_ethtool_ops;
+	netdev->stat_ops = &verna_stat_ops;
+	netdev->watchdog_timeo = VERNA_TX_TIMEOUT;
+	netdev->priv_flags |= IFF_UNICAST_FLT | IFF_LIVE_ADDR_CHANGE;
+	netdev->min_mtu = max_t(u32, caps->eth.min_mtu, ETH_MIN_MTU);
+	netdev->max_mtu = caps->eth.max_mtu;
+	netdev->hw_features = NETIF_F_SG;
+	netdev->features = NETIF_F_SG | NETIF_F_HIGHDMA;
+	netdev->vlan_features = NETIF_F_SG | NETIF_F_HIGHDMA;
+	if (eth->rss.size) {
+		netdev->hw_features |= NETIF_F_RXHASH;
+		netdev->features |= NETIF_F_RXHASH;
+	}
+	netif_carrier_off(netdev);
+}
+
+static void verna_params_default(struct verna_eth *eth)
+{
+	const struct verna_caps *caps = verna_caps(eth->vdev);
+	u8 max = min(caps->eth.log_max_entries, caps->dev.log_max_cq_entries);
+
+	eth->params.num = min(eth->max_channels, num_online_cpus());
+	eth->params.log_tx = min_t(u8, VERNA_DEF_LOG_TX, max);
+	eth->params.log_rx = min_t(u8, VERNA_DEF_LOG_RX, max);
+	eth->params.mtu = ETH_DATA_LEN;
+}
+
+static int verna_eth_init(struct verna_eth *eth)
+{
+	u32 i;
+	int err;
+
+	INIT_WORK(&eth->link_work, verna_link_work);
+	INIT_WORK(&eth->filter_work, verna_filter_work);
+	INIT_DELAYED_WORK(&eth->totals_work, verna_totals_work);
+	spin_lock_init(&eth->totals.lock);
+	verna_params_default(eth);
+
+	eth->stats = kcalloc(eth->max_channels, sizeof(*eth->stats), GFP_KERNEL);
+	if (!eth->stats)
+		return -ENOMEM;
+	for (i = 0; i < eth->max_channels; i++) {
+		u64_stats_init(&eth->stats[i].xmit.sync);
+		u64_stats_init(&eth->stats[i].done.sync);
+		u64_stats_init(&eth->stats[i].rx.sync);
+	}
+	err = verna_filter_init(eth);
+	if (err)
+		goto free_stats;
+	err = verna_rss_init(eth);
+	if (err)
+		goto free_filter;
+	err = -ENOMEM;
+	eth->wq = alloc_ordered_workqueue("verna-%s", 0, pci_name(verna_pdev(eth->vdev)));
+	if (!eth->wq)
+		goto free_rss;
+	return 0;
+
+free_rss:
+	verna_rss_free(eth);
+free_filter:
+	verna_filter_free(eth);
+free_stats:
+	kfree(eth->stats);
+	return err;
+}
+
+static void verna_eth_exit(struct verna_eth *eth)
+{
+	cancel_delayed_work_sync(&eth->totals_work);
+	destroy_workqueue(eth->wq);
+	verna_rss_free(eth);
+	verna_filter_free(eth);
+	kfree(eth->stats);
+}
+
+struct net_device *verna_eth_create(struct verna_dev *vdev)
+{
+	const struct verna_caps *caps = verna_caps(vdev);
+	u32 max = min3(verna_num_comp_vectors(vdev), (u32)caps->eth.max_txqs,
+		       (u32)caps->eth.max_rxqs);
+	struct net_device *netdev;
+	struct verna_eth *eth;
+	int err;
+
+	netdev = alloc_etherdev_mq(sizeof(*eth), max);
+	if (!netdev)
+		return ERR_PTR(-ENOMEM);
+	eth = netdev_priv(netdev);
+	eth->netdev = netdev;
+	eth->vdev = vdev;
+	eth->max_channels = max;
+	err = verna_eth_init(eth);
+	if (err)
+		goto free_netdev;
+	verna_netdev_setup(eth);
+	verna_read_mac(eth);
+	err = verna_eth_set_hw_mtu(eth, netdev->mtu);
+	if (err)
+		goto exit_eth;
+	eth->handler.handle = verna_eth_event;
+	verna_event_register(vdev, &eth->handler);
+	err = register_netdev(netdev);
+	if (err)
+		goto unregister_events;
+	verna_eth_debugfs_add(eth);
+	queue_work(eth->wq, &eth->link_work);
+	queue_delayed_work(eth->wq, &eth->totals_work, 0);
+	return netdev;
+
+unregister_events:
+	verna_event_unregister(vdev, &eth->handler);
+exit_eth:
+	verna_eth_exit(eth);
+free_netdev:
+	free_netdev(netdev);
+	return ERR_PTR(err);
+}
+
+void verna_eth_destroy(struct net_device *netdev)
+{
+	struct verna_eth *eth = netdev_priv(netdev);
+
+	verna_eth_debugfs_del(eth);
+	unregister_netdev(netdev);
+	verna_event_unregister(eth->vdev, &eth->handler);
+	verna_eth_exit(eth);
+	free_netdev(netdev);
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verna: RX buffers. A buffer is a page, or half of one while that holds a packet
+ * of the MTU, from the queue's page pool: headroom, room for the card, and room
+ * for the shared info of the skb that is built around it. Longer packets take
+ * several.
+ */
+#include "eth.h"
+
+/** verna_rx_desc - an RX descriptor @rxq: queue @index: free-running index */
+struct verna_rx_desc *verna_rx_desc(struct verna_rxq *rxq, u32 index)
+{
+	return verna_mem_at(&rxq->mem, verna_ethq_ring_offset() +
+			    (index & rxq->mask) * sizeof(struct verna_rx_desc));
+}
+
+static u32 verna_rx_buf_len(u32 truesize)
+{
+	return truesize - VERNA_RX_HEADROOM -
+	       SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+}
+
+/** verna_rx_truesize - bytes of memory per buffer for an MTU @mtu: the MTU */
+u32 verna_rx_truesize(u32 mtu)
+{
+	u32 half = PAGE_SIZE / 2;
+
+	return mtu + VERNA_ETH_OVERHEAD <= verna_rx_buf_len(half) ? half : PAGE_SIZE;
+}
+
+static bool verna_rx_buf_alloc(struct verna_rxq *rxq, u32 index)
+{
+	struct verna_rx_buf *buf = &rxq->bufs[index & rxq->mask];
+	struct verna_rx_desc *desc = verna_rx_desc(rxq, index);
+	dma_addr_t dma;
+
+	buf->offset = 0;
+	buf->page = rxq->truesize < PAGE_SIZE ?
+		    page_pool_dev_alloc_frag(rxq->pool, &buf->offset, rxq->truesize) :
+		    page_pool_dev_alloc_pages(rxq->pool);
+	if (unlikely(!buf->page))
+		return false;
+	dma = page_pool_get_dma_addr(buf->page) + buf->offset + VERNA_RX_HEADROOM;
+	desc->addr = cpu_to_le64(dma);
+	desc->len = cpu_to_le32(rxq->buf_len);
+	desc->reserved = 0;
+	return true;
+}
+
+/**
+ * verna_rx_refill - post buffers where there is room
+ * @rxq: queue
+ * @batch: do nothing if there is room for fewer
+ *
+ * Return: false if memory ran out while the card has few buffers left, so that
+ * no packet may come any more to give another chance.
+ */
+bool verna_rx_refill(struct verna_rxq *rxq, u32 batch)
+{
+	u32 room = rxq->mask + 1 - (rxq->prod - rxq->cons);
+	u32 before = rxq->prod;
+	bool ok = true;
+
+	if (room < batch)
+		return true;
+	for (; room && ok; room--) {
+		ok = verna_rx_buf_alloc(rxq, rxq->prod);
+		rxq->prod += ok;
+	}
+	if (rxq->prod != before) {
+		struct verna_dev *vdev = rxq->chan->eth->vdev;
+
+		verna_wq_publish(rxq->rec, rxq->prod);
+		verna_wq_kick(rxq->rec, verna_kernel_uar(vdev), VERNA_DB_RXQ,
+			      rxq->chan->index);
+	}
+	if (ok)
+		return true;
+	verna_stat_add(rxq->stats, rx, alloc_fail, 1);
+	return rxq->prod - rxq->cons >= (rxq->mask + 1) / 4;
+}
+
+static struct page_pool *verna_rx_pool_create(struct verna_channel *chan, u8 log_size)
+{
+	struct page_pool_params params = {
+		.flags = PP_FLAG_DMA_MAP | PP_FLAG_DMA_SYNC_DEV,
+		.pool_size = BIT(log_size),
+		.nid = NUMA_NO_NODE,
+		.dev = verna_device(chan->eth->vdev),
+		.napi = &chan->napi,
+		.netdev = chan->eth->netdev,
+		.queue_idx = chan->index,
+		.dma_dir = DMA_FROM_DEVICE,
+		.max_len = PAGE_SIZE,
+	};
+
+	return page_pool_create(&params);
+}
+
+static int verna_rxq_alloc_mem(struct verna_channel *chan, u8 log_size)
+{
+	size_t ring = sizeof(struct verna_rx_desc) << log_size;
+	struct verna_rxq *rxq = &chan->rx;
+	int err;
+
+	rxq->bufs = kvcalloc(rxq->mask + 1, sizeof(*rxq->bufs), GFP_KERNEL);
+	if (!rxq->bufs)
+		return -ENOMEM;
+	err = verna_mem_alloc(chan->eth->vdev, &rxq->mem, verna_ethq_ring_offset() + ring);
+	if (err)
+		goto free_bufs;
+	rxq->rec = verna_mem_at(&rxq->mem, 0);
+	err = verna_eth_cq_alloc(chan, &rxq->cq, log_size);
+	if (err)
+		goto free_mem;
+	return 0;
+
+free_mem:
+	verna_mem_free(chan->eth->vdev, &rxq->mem);
+free_bufs:
+	kvfree(rxq->bufs);
+	rxq->bufs = NULL;
+	return err;
+}
+
+/**
+ * verna_rxq_alloc - allocate the RX queue of a channel, without buffers
+ * @chan: channel, with its NAPI
+ * @log_size: log2 of descriptors
+ * @mtu: packets of it should fit into few buffers
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int verna_rxq_alloc(struct verna_channel *chan, u8 log_size, u32 mtu)
+{
+	struct verna_rxq *rxq = &chan->rx;
+	int err;
+
+	rxq->chan = chan;
+	rxq->mask = BIT(log_size) - 1;
+	rxq->truesize = verna_rx_truesize(mtu);
+	rxq->buf_len = verna_rx_buf_len(rxq->truesize);
+	rxq->stats = &chan->eth->stats[chan->index];
+	rxq->pool = verna_rx_pool_create(chan, log_size);
+	if (IS_ERR(rxq->pool))
+		return PTR_ERR(rxq->pool);
+	err = verna_rxq_alloc_mem(chan, log_size);
+	if (err)
+		page_pool_destroy(rxq->pool);
+	return err;
+}
+
+/** verna_rxq_free - undoes verna_rxq_alloc() @chan: channel */
+void verna_rxq_free(struct verna_channel *chan)
+{
+	struct verna_rxq *rxq = &chan->rx;
+
+	verna_eth_cq_free(chan, &rxq->cq);
+	verna_mem_free(chan->eth->vdev, &rxq->mem);
+	kvfree(rxq->bufs);
+	page_pool_destroy(rxq->pool);
+}
+
+/** verna_rxq_reset - make an empty queue of one that may have served @rxq: queue */
+void verna_rxq_reset(struct verna_rxq *rxq)
+{
+	memset(rxq->rec, 0, sizeof(*rxq->rec));
+	rxq->prod = 0;
+	rxq->cons = 0;
+}
+
+/** verna_rxq_drain - take back what a stopped queue still holds @rxq: queue */
+void verna_rxq_drain(struct verna_rxq *rxq)
+{
+	struct verna_rx_buf *buf;
+
+	for (; rxq->cons != rxq->prod; rxq->cons++) {
+		buf = &rxq->bufs[rxq->cons & rxq->mask];
+		page_pool_put_full_page(rxq->pool, buf->page, false);
+		buf->page = NULL;
+	}
+}
