@@ -59,7 +59,8 @@
 	X(drops, "packets dropped after this queue was chosen")
 
 /*
- * RDMA function: each of rx_to_rdma is counted in rx_packets and then in exactly
+ * RDMA function: each of rx_to_rdma, and each frame that the card sent to itself
+ * (which never crosses the wire), is counted in rx_packets and then in exactly
  * one of rx_accepted, rx_duplicate, rx_out_of_sequence, rx_rnr or rx_drop_*.
  */
 #define VERNA_RDMA_COUNTERS(X) \

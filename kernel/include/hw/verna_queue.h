@@ -205,7 +205,11 @@ VERNA_ASSERT_SIZE(verna_cqe, VERNA_CQE_SIZE);
 VERNA_ASSERT_OFFSET(verna_cqe, timestamp, 32);
 VERNA_ASSERT_OFFSET(verna_cqe, phase, 63);
 
-/** enum verna_event_type - what an event queue entry reports */
+/**
+ * enum verna_event_type - what an event queue entry reports
+ *
+ * Events of an object go to the EQ of its CQ; LINK and FATAL go to EQ 0.
+ */
 enum verna_event_type {
 	VERNA_EVENT_COMPLETION = 1,	/* id: CQN of a CQ that was armed */
 	VERNA_EVENT_COMMAND = 2,	/* the admin completion queue has new entries */
