@@ -72,12 +72,14 @@ void TimerQueue::run(Nanos now) {
   size_t left = heap_.size();
   while (left-- > 0 && !heap_.empty() && heap_.front().when <= now) {
     Timer* timer = heap_.front().timer;
+    const bool is_new = timer->order_ >= first_new;
     if (timer->deadline_ != kNever && timer->order_ != heap_.front().order) {
-      sift_down(0, Entry{std::max(timer->deadline_, floor_), timer->order_, timer});
+      const Nanos when = is_new ? std::max(timer->deadline_, now) : timer->deadline_;
+      sift_down(0, Entry{when, timer->order_, timer});
       left++;  // terminates: the entry is exact now
       continue;
     }
-    if (timer->order_ >= first_new) break;
+    if (is_new) break;
     const bool due = timer->deadline_ != kNever;
     forget(timer);
     timer->deadline_ = kNever;

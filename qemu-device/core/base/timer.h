@@ -50,6 +50,8 @@ class TimerQueue {
   /// Calls back every timer whose deadline has come, in order of deadline. A timer that its
   /// callback sets to a time that has come waits for the next run.
   void run(Nanos now);
+  /// Timers that are or were set; not yet found to be cancelled.
+  size_t size() const { return heap_.size(); }
   /// No timer is due before this; it may be earlier than the first real deadline.
   Nanos next() const { return heap_.empty() ? kNever : heap_.front().when; }
 

@@ -21,15 +21,14 @@ bool PhaseRing::init(HostBus* bus, FunctionId fn, PageList memory, const Layout&
 }
 
 PhaseRing::Push PhaseRing::push(void* entry) {
-  const uint32_t size = 1u << layout_.log_size;
-  if (prod_ - cons_ >= size) {
+  if (prod_ - cons_ >= size()) {
     if (!read_record(nullptr)) return Push::kDmaFault;
-    if (prod_ - cons_ >= size) return Push::kFull;
+    if (prod_ - cons_ >= size()) return Push::kFull;
   }
   auto* bytes = static_cast<uint8_t*>(entry);
   bytes[layout_.entry_size - 1] = ~(prod_ >> layout_.log_size) & VERNA_PHASE;
 
-  const uint64_t slot = prod_ & (size - 1);
+  const uint64_t slot = prod_ & (size() - 1);
   uint64_t run;
   const uint64_t addr = memory_.translate(layout_.ring_offset + slot * layout_.entry_size, &run);
   const uint32_t body = layout_.entry_size - 8u;
@@ -40,10 +39,9 @@ PhaseRing::Push PhaseRing::push(void* entry) {
   return Push::kOk;
 }
 
-bool PhaseRing::has_room() {
-  const uint32_t size = 1u << layout_.log_size;
-  if (prod_ - cons_ < size) return true;
-  return read_record(nullptr) && prod_ - cons_ < size;
+bool PhaseRing::has_room(uint32_t wanted) {
+  if (size() - (prod_ - cons_) >= wanted) return true;
+  return read_record(nullptr) && size() - (prod_ - cons_) >= wanted;
 }
 
 bool PhaseRing::take_arm(bool solicited) {

@@ -24,13 +24,19 @@ class PhaseRing {
   /// last 8 bytes are written after the others in one piece.
   Push push(void* entry);
 
-  /// True if at least one entry is free (reads the host's index only if it seems full).
-  bool has_room();
+  /// True if at least `wanted` entries are free (reads the host's index only if they seem not to
+  /// be).
+  bool has_room(uint32_t wanted = 1);
 
   /// Full barrier, then reads the record. True exactly once per arm word that the host wrote and
   /// that asks for what was pushed since; `solicited` tells whether any push since the last call
   /// was solicited or an error.
   bool take_arm(bool solicited);
+
+  uint32_t size() const { return 1u << layout_.log_size; }
+  /// Free-running counts of entries written and, as far as the card has noticed, consumed.
+  uint32_t produced() const { return prod_; }
+  uint32_t consumed() const { return cons_; }
 
  private:
   bool read_record(uint32_t* arm);

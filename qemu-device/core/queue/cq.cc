@@ -33,8 +33,15 @@ void CqFlushList::add(Cq* cq) { dirty_.push_back(cq); }
 void CqFlushList::remove(Cq* cq) { std::erase(dirty_, cq); }
 
 void CqFlushList::flush(EventSink& events) {
-  for (Cq* cq : dirty_) cq->flush(events);
-  dirty_.clear();
+  size_t kept = 0;
+  for (size_t i = 0; i < dirty_.size(); i++) {
+    Cq* cq = dirty_[i];
+    if (events.ready(cq->eqn()))
+      cq->flush(events);
+    else
+      dirty_[kept++] = cq;
+  }
+  dirty_.resize(kept);
 }
 
 }  // namespace verna

@@ -7,24 +7,28 @@
 
 namespace verna {
 
-/// Where blocks report events; implemented by ctrl/event_queue. An event is lost only if its EQ is
-/// full, which is fatal for the card (VERNA_FATAL_EQ_OVERRUN).
+/// Where blocks report events; implemented by ctrl/event_queue. Events that find their EQ full wait
+/// in the card, up to a limit; one beyond is lost, which is fatal (VERNA_FATAL_EQ_OVERRUN).
 class EventSink {
  public:
   virtual ~EventSink() = default;
   /// Writes an EQE. `eqn` is the queue that the object was created with.
   virtual void post_event(uint32_t eqn, verna_event_type type, FunctionId fn, uint32_t id,
                           uint64_t data) = 0;
+  /// False: the EQ is so full that completion events, which can be made up for later, must wait.
+  virtual bool ready([[maybe_unused]] uint32_t eqn) { return true; }
 };
 
 class Cq;
 /// CQs with completions since the last flush; the Nic flushes it at the end of a run, so that one
-/// look at the arm word and at most one event serve a whole batch.
+/// look at the arm word and at most one event serve a whole batch. A CQ whose EQ is not ready stays
+/// for the next flush: a process that arms its CQ in a loop cannot make the card lose events.
 class CqFlushList {
  public:
   void add(Cq* cq);
   void remove(Cq* cq);  // the CQ is about to be destroyed
   void flush(EventSink& events);
+  bool empty() const { return dirty_.empty(); }
 
  private:
   std::vector<Cq*> dirty_;
@@ -49,6 +53,7 @@ class Cq {
   uint32_t cqn() const { return cqn_; }
   uint32_t eqn() const { return eqn_; }
   FunctionId function() const { return fn_; }
+  const PhaseRing& ring() const { return ring_; }
   uint32_t users = 0;
 
  private:

@@ -59,7 +59,7 @@ bool contiguous_is_valid(const verna_pbl& pbl, uint64_t length) {
 }
 
 bool list_is_valid(const verna_pbl& pbl, uint64_t length) {
-  if (pbl.level > 2 || !(kPageShifts >> pbl.page_shift & 1)) return false;
+  if (pbl.level > 2 || pbl.page_shift > 63 || !(kPageShifts >> pbl.page_shift & 1)) return false;
   if (pbl.offset >= uint64_t{1} << pbl.page_shift) return false;
   const uint64_t total = uint64_t{pbl.num_pages} << pbl.page_shift;  // below 2^63
   return total >= length && total - length >= pbl.offset;

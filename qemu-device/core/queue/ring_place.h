@@ -2,7 +2,9 @@
 // Where records and rings may lie in a queue's memory.
 #pragma once
 
-#include "queue/queue_memory.h"
+#include <algorithm>
+
+#include "queue/completion_queue.h"
 
 namespace verna {
 
@@ -17,5 +19,20 @@ inline bool fits_aligned(const PageList& memory, uint64_t offset, uint64_t size,
   uint64_t run;
   return (memory.translate(offset, &run) & (align - 1)) == 0;
 }
+
+/// Where a command says that a CQ or an EQ lies.
+struct RingPlace {
+  uint32_t rec_offset;
+  uint32_t ring_offset;
+  uint8_t log_size;
+  uint8_t entry_size;
+
+  /// Bytes that the memory must have at least.
+  uint64_t end() const {
+    return std::max(uint64_t{rec_offset} + kRecordSize,
+                    ring_offset + (uint64_t{entry_size} << log_size));
+  }
+  PhaseRing::Layout layout() const { return {rec_offset, ring_offset, log_size, entry_size}; }
+};
 
 }  // namespace verna
