@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ctrl/caps.h"
+
+#include "hw/verna_regs.h"
+#include "queue/queue_memory.h"
+
+namespace verna {
+namespace {
+
+constexpr uint32_t kRdmaFeatures = VERNA_RDMA_F_RC | VERNA_RDMA_F_UC | VERNA_RDMA_F_UD |
+                                   VERNA_RDMA_F_ATOMIC | VERNA_RDMA_F_SEND_INV;
+constexpr uint64_t kMaxMessage = uint64_t{1} << 31;
+constexpr uint64_t kMaxRegion = uint64_t{1} << 46;
+
+template <typename Block>
+verna_cap_hdr header(verna_cap_type type) {
+  static_assert(sizeof(Block) % 4 == 0);
+  return {.type = static_cast<uint16_t>(type), .version = 1, .length = sizeof(Block), .next = 0};
+}
+
+/// Appends a block. `last` ends the list.
+template <typename Block>
+void append(std::vector<uint32_t>* words, Block block, bool last) {
+  const size_t at = words->size();
+  const size_t end = at * 4 + sizeof block;
+  block.hdr.next = last ? 0 : static_cast<uint16_t>(VERNA_CAPS_BASE + end);
+  words->resize(end / 4);
+  std::memcpy(words->data() + at, &block, sizeof block);
+}
+
+}  // namespace
+
+verna_cap_dev device_caps(const DeviceLimits& limits) {
+  verna_cap_dev cap{};
+  cap.hdr = header<verna_cap_dev>(VERNA_CAP_DEV);
+  cap.max_eqs = limits.max_eqs;
+  cap.max_cqs = limits.max_cqs;
+  cap.log_max_cq_entries = limits.log_max_cq_entries;
+  cap.log_max_eq_entries = limits.log_max_eq_entries;
+  cap.num_functions = 1;
+  cap.max_pbl_entries = limits.max_pbl_entries;
+  cap.page_shifts = kPageShifts;
+  return cap;
+}
+
+verna_cap_eth ethernet_caps(const EthLimits& limits) {
+  verna_cap_eth cap{};
+  cap.hdr = header<verna_cap_eth>(VERNA_CAP_ETH);
+  cap.features = VERNA_ETH_F_RSS;
+  cap.max_txqs = limits.max_queues;
+  cap.max_rxqs = limits.max_queues;
+  cap.log_max_entries = limits.log_max_entries;
+  cap.max_mac_filters = limits.max_mac_filters;
+  cap.min_mtu = limits.min_mtu;
+  cap.max_mtu = limits.max_mtu;
+  cap.max_tx_frags = kMaxTxFrags;
+  cap.rss_table_size = Rss::kTableSize;
+  return cap;
+}
+
+verna_cap_rdma rdma_caps(const RdmaLimits& limits, const uint8_t (&mac)[6]) {
+  verna_cap_rdma cap{};
+  cap.hdr = header<verna_cap_rdma>(VERNA_CAP_RDMA);
+  cap.features = kRdmaFeatures;
+  cap.max_qps = limits.max_qps;
+  cap.max_mrs = limits.max_mrs;
+  cap.max_pds = limits.max_pds;
+  cap.max_gids = limits.max_gids;
+  cap.log_max_wqes = limits.log_max_wqes;
+  cap.max_send_sge = limits.max_send_sge;
+  cap.max_recv_sge = limits.max_recv_sge;
+  cap.max_inline = limits.max_inline;
+  cap.max_rd_atomic = limits.max_rd_atomic;
+  cap.max_mtu = 4096;
+  cap.max_msg = kMaxMessage;
+  cap.max_mr_size = kMaxRegion;
+  const uint8_t guid[8] = {
+      static_cast<uint8_t>(mac[0] ^ 2), mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
+  std::memcpy(&cap.node_guid, guid, sizeof guid);
+  return cap;
+}
+
+std::vector<uint32_t> build_caps(verna_cap_dev dev, verna_cap_eth eth, verna_cap_rdma rdma) {
+  std::vector<uint32_t> words;
+  append(&words, dev, false);
+  append(&words, eth, false);
+  append(&words, rdma, true);
+  return words;
+}
+
+}  // namespace verna

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Capability blocks: what the card says about itself.
+#pragma once
+
+#include <vector>
+
+#include "ctrl/device_limits.h"
+#include "eth/eth_limits.h"
+#include "hw/verna_caps.h"
+#include "rdma/rdma_engine.h"
+
+namespace verna {
+
+verna_cap_dev device_caps(const DeviceLimits& limits);
+verna_cap_eth ethernet_caps(const EthLimits& limits);
+/// The node GUID is made of `mac` as IPv6 makes interface ids.
+verna_cap_rdma rdma_caps(const RdmaLimits& limits, const uint8_t (&mac)[6]);
+
+/// The blocks one after the other, linked, as the host reads them from VERNA_CAPS_BASE on.
+std::vector<uint32_t> build_caps(verna_cap_dev dev, verna_cap_eth eth, verna_cap_rdma rdma);
+
+}  // namespace verna

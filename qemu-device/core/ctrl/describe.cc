@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ctrl/describe.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace verna {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+#define VERNA_NAME(name, doc) #name,
+constexpr const char* kPortNames[] = {VERNA_PORT_COUNTERS(VERNA_NAME)};
+constexpr const char* kEthNames[] = {VERNA_ETH_COUNTERS(VERNA_NAME)};
+constexpr const char* kRdmaNames[] = {VERNA_RDMA_COUNTERS(VERNA_NAME)};
+constexpr const char* kDevNames[] = {VERNA_DEV_COUNTERS(VERNA_NAME)};
+constexpr const char* kTxqNames[] = {VERNA_TXQ_COUNTERS(VERNA_NAME)};
+constexpr const char* kRxqNames[] = {VERNA_RXQ_COUNTERS(VERNA_NAME)};
+#undef VERNA_NAME
+
+template <size_t N>
+Json named(const char* const (&names)[N], const std::array<uint64_t, N>& values) {
+  Json out = Json::object();
+  for (size_t i = 0; i < N; i++) out[names[i]] = values[i];
+  return out;
+}
+
+Json describe_regs(const DescribeContext& card) {
+  Json out = Json::object();
+  for (const RegisterInfo& reg : RegFile::list())
+    if (reg.access != Access::kWriteOnly)
+      out[reg.name] = fmt::format("0x{:08x}", card.regs.peek(reg));
+  return out;
+}
+
+Json describe_cap(const verna_cap_dev& cap) {
+  return {{"max_eqs", cap.max_eqs},
+          {"max_cqs", cap.max_cqs},
+          {"log_max_cq_entries", cap.log_max_cq_entries},
+          {"log_max_eq_entries", cap.log_max_eq_entries},
+          {"num_functions", cap.num_functions},
+          {"max_pbl_entries", cap.max_pbl_entries},
+          {"page_shifts", fmt::format("0x{:x}", cap.page_shifts)}};
+}
+
+Json describe_cap(const verna_cap_eth& cap) {
+  return {{"features", fmt::format("0x{:x}", cap.features)},
+          {"max_txqs", cap.max_txqs},
+          {"max_rxqs", cap.max_rxqs},
+          {"log_max_entries", cap.log_max_entries},
+          {"max_mac_filters", cap.max_mac_filters},
+          {"min_mtu", cap.min_mtu},
+          {"max_mtu", cap.max_mtu},
+          {"max_tx_frags", cap.max_tx_frags},
+          {"rss_table_size", cap.rss_table_size}};
+}
+
+Json describe_cap(const verna_cap_rdma& cap) {
+  return {{"features", fmt::format("0x{:x}", cap.features)},
+          {"max_qps", cap.max_qps},
+          {"max_mrs", cap.max_mrs},
+          {"max_pds", cap.max_pds},
+          {"max_gids", cap.max_gids},
+          {"log_max_wqes", cap.log_max_wqes},
+          {"max_send_sge", cap.max_send_sge},
+          {"max_recv_sge", cap.max_recv_sge},
+          {"max_inline", cap.max_inline},
+          {"max_rd_atomic", cap.max_rd_atomic},
+          {"max_mtu", cap.max_mtu},
+          {"max_msg", cap.max_msg},
+          {"max_mr_size", cap.max_mr_size},
+          {"node_guid", fmt::format("{:016x}", __builtin_bswap64(cap.node_guid))}};
+}
+
+Json describe_caps(const DescribeContext& card) {
+  return {{"dev", describe_cap(card.cap_dev)},
+          {"eth", describe_cap(card.cap_eth)},
+          {"rdma", describe_cap(card.cap_rdma)}};
+}
+
+Json describe_eqs(const DescribeContext& card) {
+  Json out = Json::array();
+  for (const auto& eq : card.eqs.all()) {
+    if (!eq) continue;
+    out.push_back({{"eqn", eq->eqn},
+                   {"vector", eq->vector},
+                   {"entries", 1u << eq->log_size},
+                   {"users", eq->users},
+                   {"events", eq->events},
+                   {"written", eq->ring.produced()},
+                   {"consumed", eq->ring.consumed()}});
+  }
+  return out;
+}
+
+Json describe_cqs(const DescribeContext& card) {
+  Json out = Json::array();
+  for (const auto& cq : card.cqs.all()) {
+    if (!cq) continue;
+    out.push_back({{"cqn", cq->cqn()},
+                   {"eqn", cq->eqn()},
+                   {"entries", cq->ring().size()},
+                   {"users", cq->users},
+                   {"error", cq->in_error()},
+                   {"written", cq->ring().produced()},
+                   {"consumed", cq->ring().consumed()}});
+  }
+  return out;
+}
+
+template <typename Queue>
+Json describe_queue(const Queue& queue) {
+  return {{"id", queue.id()},
+          {"cqn", queue.cqn()},
+          {"uar", queue.uar()},
+          {"entries", queue.ring().size()},
+          {"next_index", queue.ring().next_index()},
+          {"available", queue.ring().available()},
+          {"need_doorbell", queue.ring().need_doorbell()},
+          {"stopped", queue.stopped()}};
+}
+
+Json describe_queues(const DescribeContext& card) {
+  Json txqs = Json::array();
+  Json rxqs = Json::array();
+  for (uint32_t id = 0; id < card.eth.limits().max_queues; id++) {
+    if (const TxQueue* queue = card.eth.txq(id)) {
+      txqs.push_back(describe_queue(*queue));
+      txqs.back()["counters"] = named(kTxqNames, queue->counters);
+    }
+    if (const RxQueue* queue = card.eth.rxq(id)) {
+      rxqs.push_back(describe_queue(*queue));
+      rxqs.back()["counters"] = named(kRxqNames, queue->counters);
+    }
+  }
+  return {{"tx", txqs}, {"rx", rxqs}};
+}
+
+Json describe_eth(const DescribeContext& card) {
+  return {{"mtu", card.eth.mtu()},
+          {"rx_mode", card.eth.filter().mode()},
+          {"mac_filters", card.eth.filter().size()},
+          {"rss_hash_types", card.eth.rss().types()},
+          {"rss_table", card.eth.rss().table()}};
+}
+
+Json describe_counters(const DescribeContext& card) {
+  return {{"port", named(kPortNames, card.counters.port)},
+          {"eth", named(kEthNames, card.counters.eth)},
+          {"rdma", named(kRdmaNames, card.counters.rdma)},
+          {"dev", named(kDevNames, card.counters.dev)},
+          {"loopback", named(kPortNames, card.loopback_counters.port)}};
+}
+
+Json describe_state(const DescribeContext& card) {
+  return {{"link_up", card.wire.link_up()},
+          {"fatal", static_cast<int>(card.regs.fatal())},
+          {"runnable", card.scheduler.num_runnable()},
+          {"polled", card.scheduler.num_polled()},
+          {"wire_full", card.scheduler.wire_full()},
+          {"pbl_entries", card.quota.used()},
+          {"timers", card.timers.size()}};
+}
+
+Json trace_record(const Trace::Record& record) {
+  return {{"time", record.time},
+          {"packet", record.packet},
+          {"stage", stage_name(record.stage)},
+          {"a", record.a},
+          {"b", record.b}};
+}
+
+Json dump_trace(const DescribeContext& card) {
+  Json out = Json::array();
+  const Trace& trace = card.trace;
+  if (!trace.enabled()) return {{"error", "trace is off: ask for \"trace on\" first"}};
+  const uint64_t end = trace.written();
+  for (uint64_t i = end > Trace::kRecords ? end - Trace::kRecords : 0; i < end; i++)
+    out.push_back(trace_record(trace.at(i)));
+  return out;
+}
+
+Json switch_trace(const DescribeContext& card, bool on) {
+  card.trace.enable(on);
+  return {{"trace", on}};
+}
+
+/// What the RDMA engine says is JSON already.
+Json embed(const std::string& text) {
+  Json out = Json::parse(text, nullptr, false);
+  return out.is_discarded() ? Json{{"error", "the RDMA engine's answer is no JSON"}} : out;
+}
+
+using Answer = Json (*)(const DescribeContext&);
+struct Request {
+  const char* name;
+  Answer answer;
+};
+constexpr Request kRequests[] = {
+    {"regs", describe_regs},
+    {"caps", describe_caps},
+    {"eqs", describe_eqs},
+    {"cqs", describe_cqs},
+    {"queues", describe_queues},
+    {"eth", describe_eth},
+    {"qps", [](const DescribeContext& card) { return embed(card.rdma.describe_qps()); }},
+    {"mrs", [](const DescribeContext& card) { return embed(card.rdma.describe_mrs()); }},
+    {"gids", [](const DescribeContext& card) { return embed(card.rdma.describe_gids()); }},
+    {"counters", describe_counters},
+    {"state", describe_state},
+    {"trace on", [](const DescribeContext& card) { return switch_trace(card, true); }},
+    {"trace off", [](const DescribeContext& card) { return switch_trace(card, false); }},
+    {"trace dump", dump_trace},
+};
+
+Json unknown(const std::string& request) {
+  Json known = Json::array();
+  for (const Request& r : kRequests) known.push_back(r.name);
+  return {{"error", fmt::format("unknown request \"{}\"", request)}, {"requests", known}};
+}
+
+}  // namespace
+
+std::string describe(const DescribeContext& card, const std::string& request) {
+  Json answer;
+  for (const Request& r : kRequests) {
+    if (request == r.name) {
+      answer = r.answer(card);
+      break;
+    }
+  }
+  if (answer.is_null()) answer = unknown(request);
+  // Bytes of a request that are no UTF-8 are replaced; nothing here throws.
+  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace verna
