@@ -35,12 +35,12 @@ class Nic {
   Nic(const NicConfig& config, HostBus& bus, Port& port, Rng rng);
   ~Nic();
 
-  /// Null, or why the card cannot be made from its config (names the value and the range). Call
+  /// Empty, or why the card cannot be made from its config (names the value and the range). Call
   /// once before anything else.
   std::string start();
 
   struct RunResult {
-    bool more;       // work is left, run again at once
+    bool more;       // something was done and more may be left: run again at once
     Nanos deadline;  // else nothing happens before this without a doorbell, frame or register write
   };
   /// Works for a bounded time: about `byte_budget` bytes of frames out and in, a bounded number of

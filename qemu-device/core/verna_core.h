@@ -54,7 +54,11 @@ verna_card *verna_card_new(const verna_card_config *config, const verna_host_ops
                            void *opaque, char *error, size_t error_len);
 void verna_card_free(verna_card *card);
 
-/* Runs the card; see Nic::run(). Returns the deadline in ns, 0: run again at once. */
+/*
+ * Runs the card; see Nic::run(). Returns 0 if it did something: run again at
+ * once; else the time in ns before which nothing happens without a doorbell, a
+ * frame or a register write.
+ */
 uint64_t verna_card_run(verna_card *card, uint64_t now, uint32_t byte_budget);
 bool verna_card_prepare_sleep(verna_card *card, uint64_t now);
 void verna_card_cancel_sleep(verna_card *card);
@@ -83,11 +87,13 @@ bool verna_card_host_rx_room(verna_card *card);
 /* Any thread (one at a time). Oldest frame to send, 0: none; valid until pop. */
 size_t verna_card_host_tx_peek(verna_card *card, const uint8_t **frame);
 void verna_card_host_tx_pop(verna_card *card);
+/* Any thread. Is there a frame to send? */
+bool verna_card_host_tx_pending(const verna_card *card);
 void verna_card_host_set_link(verna_card *card, bool up);
 
 /*
- * Answers one request of vernactl with JSON. Returns a string to free with
- * free().
+ * Answers one request of vernactl with JSON in one line. Returns a string to
+ * free with free(), or null for want of memory.
  */
 char *verna_card_control(verna_card *card, const char *request, uint64_t now);
 

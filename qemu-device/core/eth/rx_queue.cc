@@ -82,10 +82,7 @@ bool RxQueue::scatter(const PacketView& packet, const Buffers& buffers) {
   uint32_t done = 0;
   for (uint32_t i = 0; i < buffers.count; i++) {
     const uint32_t n = std::min<uint32_t>(buffers.desc[i].len, packet.len - done);
-    if (!context_.bus.write(fn_, buffers.desc[i].addr, packet.data + done, n)) {
-      context_.counters.dev[VERNA_DEV_dma_errors]++;
-      return false;
-    }
+    if (!context_.bus.write(fn_, buffers.desc[i].addr, packet.data + done, n)) return false;
     done += n;
   }
   return true;

@@ -107,10 +107,7 @@ TxQueue::Step TxQueue::collect(Packet* packet) {
 bool TxQueue::gather(const Packet& packet, uint8_t* frame) {
   for (uint32_t i = 0; i < packet.count; i++) {
     const verna_tx_desc& d = packet.frags[i];
-    if (!context_.bus.read(fn_, d.addr, frame, d.len)) {
-      context_.counters.dev[VERNA_DEV_dma_errors]++;
-      return false;
-    }
+    if (!context_.bus.read(fn_, d.addr, frame, d.len)) return false;
     frame += d.len;
   }
   return true;

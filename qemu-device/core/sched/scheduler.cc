@@ -67,23 +67,22 @@ void Scheduler::poll_sources(Nanos now) {
 uint32_t Scheduler::take_turn(uint32_t budget, size_t* blocked, Nanos now) {
   if (cursor_ >= runnable_.size()) cursor_ = 0;
   TxSource* source = runnable_[cursor_];
-  switch (source->transmit(budget, now)) {
-    case TxSource::Result::kWireFull:
-      wire_full_ = true;
-      cursor_++;
-      ++*blocked;
-      return 0;
-    case TxSource::Result::kMore:
-      cursor_++;
-      *blocked = 0;
-      return budget;
-    case TxSource::Result::kIdle:
-      break;
+  const TxSource::Result result = source->transmit(budget, now);
+  if (result == TxSource::Result::kWireFull) {
+    wire_full_ = true;
+    cursor_++;
+    ++*blocked;
+    return 0;
+  }
+  turns_++;
+  *blocked = 0;
+  if (result == TxSource::Result::kMore) {
+    cursor_++;
+    return budget;
   }
   source->runnable_ = false;
   runnable_[cursor_] = runnable_.back();
   runnable_.pop_back();
-  *blocked = 0;
   return std::min(budget, kIdleCost);
 }
 

@@ -55,6 +55,8 @@ class Scheduler {
   /// the doorbell and wants the next one, too).
   void set_polling(bool on) { polling_ = on; }
 
+  /// Turns taken since the card was made, but those that found the wire full.
+  uint64_t turns() const { return turns_; }
   size_t num_runnable() const { return runnable_.size(); }
   size_t num_polled() const { return polled_.size(); }
 
@@ -72,6 +74,7 @@ class Scheduler {
   std::vector<TxSource*> runnable_;
   std::vector<TxSource*> polled_;
   size_t cursor_ = 0;
+  uint64_t turns_ = 0;
   bool wire_full_ = false;
   bool polling_ = true;
 };

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The C interface: adapts a host's callbacks and owns a card with its port.
+#include "verna_core.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <random>
+
+#include "mac/host_queue_port.h"
+#include "mac/shm_link_port.h"
+#include "nic.h"
+
+namespace {
+
+using verna::AtomicOp;
+using verna::FunctionId;
+
+class HostOpsBus final : public verna::HostBus {
+ public:
+  HostOpsBus(const verna_host_ops& ops, void* opaque) : ops_(ops), opaque_(opaque) {}
+
+  bool read(FunctionId fn, uint64_t addr, void* dst, size_t len) override {
+    return ops_.read(opaque_, fn, addr, dst, len);
+  }
+  bool write(FunctionId fn, uint64_t addr, const void* src, size_t len) override {
+    return ops_.write(opaque_, fn, addr, src, len);
+  }
+  bool write_release64(FunctionId fn, uint64_t addr, uint64_t value) override {
+    return ops_.write_release64(opaque_, fn, addr, value);
+  }
+  bool atomic64(FunctionId fn, uint64_t addr, AtomicOp op, uint64_t operand, uint64_t compare,
+                uint64_t* original) override {
+    return ops_.atomic64(opaque_, fn, addr, op == AtomicOp::kCompareSwap ? 0 : 1, operand, compare,
+                         original);
+  }
+  void full_barrier() override { ops_.full_barrier(opaque_); }
+  void raise(FunctionId fn, uint16_t vector) override { ops_.raise(opaque_, fn, vector); }
+
+ private:
+  verna_host_ops ops_;
+  void* opaque_;
+};
+
+/// From the system's entropy unless a seed makes the card reproducible.
+verna::Rng make_rng(uint64_t seed) {
+  if (seed) return verna::Rng(seed);
+  std::random_device entropy;
+  uint8_t bytes[32];
+  for (size_t i = 0; i < sizeof bytes; i += 4) {
+    const uint32_t word = entropy();
+    std::memcpy(bytes + i, &word, sizeof word);
+  }
+  return verna::Rng(bytes);
+}
+
+verna::NicConfig make_config(const verna_card_config& c) {
+  verna::NicConfig config;
+  if (std::any_of(c.mac, c.mac + 6, [](uint8_t b) { return b != 0; }))
+    std::copy(c.mac, c.mac + 6, config.mac);
+  if (c.num_vectors) config.num_vectors = c.num_vectors;
+  if (c.num_uars) config.num_uars = c.num_uars;
+  if (c.link_speed_mbps) config.link_speed_mbps = c.link_speed_mbps;
+  if (c.max_pbl_entries) config.max_pbl_entries = c.max_pbl_entries;
+  if (c.max_qps) config.rdma.max_qps = c.max_qps;
+  if (c.pcap) config.pcap_path = c.pcap;
+  return config;
+}
+
+void report(char* error, size_t error_len, const std::string& message) {
+  if (!error_len) return;
+  const size_t n = std::min(message.size(), error_len - 1);
+  std::memcpy(error, message.data(), n);
+  error[n] = 0;
+}
+
+}  // namespace
+
+struct verna_card {
+  verna_card(const verna_card_config& config, const verna_host_ops& ops, void* opaque)
+      : bus(ops, opaque),
+        host_port(config.link ? nullptr : std::make_unique<verna::HostQueuePort>()),
+        link_port(config.link
+                      ? std::make_unique<verna::ShmLinkPort>(config.link, config.link_ring_kib)
+                      : nullptr),
+        nic(make_config(config), bus, port(), make_rng(config.seed)) {}
+
+  verna::Port& port() {
+    if (link_port) return *link_port;
+    return *host_port;
+  }
+
+  HostOpsBus bus;
+  std::unique_ptr<verna::HostQueuePort> host_port;
+  std::unique_ptr<verna::ShmLinkPort> link_port;
+  verna::Nic nic;
+};
+
+namespace {
+
+/// Throws only what constructors throw for want of memory or descriptors.
+std::unique_ptr<verna_card> make_card(const verna_card_config& config, const verna_host_ops& ops,
+                                      void* opaque, std::string* error) {
+  if (config.link) *error = verna::ShmLinkPort::check(config.link, config.link_ring_kib);
+  if (!error->empty()) return nullptr;
+  auto card = std::make_unique<verna_card>(config, ops, opaque);
+  *error = card->nic.start();
+  return error->empty() ? std::move(card) : nullptr;
+}
+
+}  // namespace
+
+verna_card* verna_card_new(const verna_card_config* config, const verna_host_ops* ops, void* opaque,
+                           char* error, size_t error_len) {
+  std::string message;
+  try {
+    if (auto card = make_card(*config, *ops, opaque, &message)) return card.release();
+  } catch (const std::exception& e) {
+    message = fmt::format("cannot make the card: {}", e.what());
+  }
+  report(error, error_len, message);
+  return nullptr;
+}
+
+void verna_card_free(verna_card* card) { delete card; }
+
+uint64_t verna_card_run(verna_card* card, uint64_t now, uint32_t byte_budget) {
+  const verna::Nic::RunResult result = card->nic.run(now, byte_budget);
+  // A deadline of 0 would mean "again at once".
+  return result.more ? 0 : std::max<uint64_t>(result.deadline, 1);
+}
+
+bool verna_card_prepare_sleep(verna_card* card, uint64_t now) {
+  return card->nic.prepare_sleep(now);
+}
+
+void verna_card_cancel_sleep(verna_card* card) { card->nic.cancel_sleep(); }
+
+size_t verna_card_poll_fds(verna_card* card, struct pollfd* fds, size_t max) {
+  return card->port().poll_fds(fds, max);
+}
+
+void verna_card_set_polling(verna_card* card, bool on) { card->nic.set_polling(on); }
+
+void verna_card_doorbell(verna_card* card, uint32_t uar, uint32_t value) {
+  card->nic.ring_doorbell(uar, value);
+}
+
+uint32_t verna_card_read(verna_card* card, uint32_t offset, uint64_t now) {
+  return card->nic.read_register(offset, now);
+}
+
+void verna_card_write(verna_card* card, uint32_t offset, uint32_t value, uint64_t now) {
+  card->nic.write_register(offset, value, now);
+}
+
+void verna_card_reset(verna_card* card, uint64_t now) { card->nic.reset(now); }
+
+void verna_card_set_link(verna_card* card, bool up, uint64_t now) {
+  card->nic.set_link_admin(up, now);
+}
+
+void verna_card_count_sleep(verna_card* card) {
+  card->nic.counters().dev[VERNA_DEV_engine_sleeps]++;
+}
+
+void verna_card_count_inline(verna_card* card) {
+  card->nic.counters().dev[VERNA_DEV_inline_runs]++;
+}
+
+bool verna_card_host_rx(verna_card* card, const uint8_t* frame, size_t len) {
+  return card->host_port && card->host_port->host_rx(frame, len);
+}
+
+bool verna_card_host_rx_room(verna_card* card) {
+  return card->host_port && card->host_port->host_rx_room();
+}
+
+size_t verna_card_host_tx_peek(verna_card* card, const uint8_t** frame) {
+  return card->host_port ? card->host_port->host_tx_peek(frame) : 0;
+}
+
+void verna_card_host_tx_pop(verna_card* card) {
+  if (card->host_port) card->host_port->host_tx_pop();
+}
+
+bool verna_card_host_tx_pending(const verna_card* card) {
+  return card->host_port && card->host_port->host_tx_pending();
+}
+
+void verna_card_host_set_link(verna_card* card, bool up) {
+  if (card->host_port) card->host_port->host_set_link(up);
+}
+
+char* verna_card_control(verna_card* card, const char* request, uint64_t now) {
+  try {
+    return ::strdup(card->nic.control(request, now).c_str());
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
