@@ -31,16 +31,16 @@ def never(work, log):
 
 
 def test_artefact_is_built_once():
-    path = cache.artefact("thing", "0" * 12, fill, 1)
-    assert cache.artefact("thing", "0" * 12, never, 1) == path
+    path = cache.artefact("thing", ["zero"], fill, 1)
+    assert cache.artefact("thing", ["zero"], never, 1) == path
     assert (path / "file").read_text() == "whole"
 
 
 def test_failure_is_reported_with_its_log_and_leaves_nothing():
-    with pytest.raises(SetupError, match="(?s)status 3.*thing-0+.log.*the reason"):
-        cache.artefact("thing", "0" * 12, fail, 1)
+    with pytest.raises(SetupError, match="(?s)status 3.*thing-[0-9a-f]+.log.*the reason"):
+        cache.artefact("thing", ["zero"], fail, 1)
     assert list((cache.cache_root() / "tmp").iterdir()) == []
-    path = cache.artefact("thing", "0" * 12, fill, 1)
+    path = cache.artefact("thing", ["zero"], fill, 1)
     assert (path / "file").read_text() == "whole"
 
 
@@ -53,6 +53,20 @@ def test_tree_without_its_stamp_starts_over():
         assert cache.tree("tree", "1" * 12, never, 1) == path
 
 
+def test_sources_that_change_during_a_build_are_built_again(tmp_path):
+    source = tmp_path / "source"
+    source.write_text("old")
+
+    def recipe(work, log):
+        (work / "file").write_text(source.read_text())
+        source.write_text("new")
+
+    path = cache.artefact("thing", [source], recipe, 1)
+    assert (path / "file").read_text() == "new"
+    source.write_text("old")
+    assert cache.artefact("thing", [source], fill, 1) != path
+
+
 SLOW = """
 import sys, time
 from verna_setup import cache
@@ -61,7 +75,7 @@ def slow(work, log):
     print("started", flush=True)
     log.run(["sleep", sys.argv[1]])
     (work / "file").write_text("whole")
-cache.artefact("thing", "2" * 12, slow, 1)
+cache.artefact("thing", ["two"], slow, 1)
 print("done", flush=True)
 """
 
@@ -77,7 +91,7 @@ def test_killed_run_leaves_nothing_that_a_later_one_trusts(repo):
     assert runner.stdout.readline() == "started\n"
     runner.send_signal(signal.SIGKILL)
     runner.wait()
-    path = cache.artefact("thing", "2" * 12, fill, 1)
+    path = cache.artefact("thing", ["two"], fill, 1)
     assert (path / "file").read_text() == "whole"
     assert list((cache.cache_root() / "tmp").iterdir()) == [], "the killed run's folder is left"
 
@@ -86,7 +100,7 @@ def test_second_run_waits_for_the_first(repo):
     first = start_slow(repo, 1)
     assert first.stdout.readline() == "started\n"
     start = time.monotonic()
-    path = cache.artefact("thing", "2" * 12, never, 1)
+    path = cache.artefact("thing", ["two"], never, 1)
     assert time.monotonic() - start > 0.5
     assert (path / "file").read_text() == "whole"
     assert first.wait() == 0

@@ -75,6 +75,9 @@ def lock(name: str):
         yield
 
 
+RUNNING: list[str] = []  # the steps under way; the last one tells how far it is
+
+
 @contextlib.contextmanager
 def progress(kind: str, seconds: float, log: Log):
     """Says now and then how far a long step is, by the clock: its tools do not tell."""
@@ -84,11 +87,14 @@ def progress(kind: str, seconds: float, log: Log):
 
     def report():
         while not done.wait(5 if interactive else 20):
+            if RUNNING[-1] != kind:
+                continue
             spent = time.monotonic() - start
             say(f"{kind}: {spent:.0f} s of about {seconds:.0f} s; {log.last_line()}")
 
     if seconds >= 10:
         say(f"{kind}: building, about {seconds:.0f} s (log: {log.path})")
+    RUNNING.append(kind)
     thread = threading.Thread(target=report, daemon=True)
     thread.start()
     try:
@@ -99,6 +105,7 @@ def progress(kind: str, seconds: float, log: Log):
     finally:
         done.set()
         thread.join()
+        RUNNING.remove(kind)
 
 
 def prune(kind: str, keep: Path) -> None:
@@ -126,30 +133,37 @@ def sweep() -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def artefact(kind: str, key: str, recipe, seconds: float) -> Path:
-    """The directory of an artefact; `recipe(folder, log)` fills it if the cache has none.
-
-    `seconds` is what to tell the person who waits.
-    """
-    path = cache_root() / f"{kind}-{key}"
-    if path.is_dir():
-        os.utime(path)
-        return path
-    with lock(kind):
+def artefact(kind: str, parts: list[str | Path], recipe, seconds: float) -> Path:
+    """The directory of an artefact made from `parts`; `recipe(folder, log)` fills it if the cache
+    has none. `seconds` is what to tell the person who waits."""
+    while True:
+        key = key_of(*parts)
+        path = cache_root() / f"{kind}-{key}"
         if path.is_dir():
+            os.utime(path)
             return path
-        sweep()
-        work = cache_root() / "tmp" / f"{kind}-{key}.{os.getpid()}"
-        work.mkdir(parents=True)
-        log = Log.for_step(cache_root(), f"{kind}-{key}")
-        try:
-            with progress(kind, seconds, log):
-                recipe(work, log)
+        with lock(kind):
+            if not path.is_dir():
+                make(path, lambda: key_of(*parts) == key, recipe, seconds)
+                prune(kind, path)
+
+
+def make(path: Path, unchanged, recipe, seconds: float) -> None:
+    """Fills an artefact under a temporary name. If its sources changed meanwhile, nobody knows
+    what it is made of: it is dropped, and the caller starts over with the new key."""
+    sweep()
+    work = cache_root() / "tmp" / f"{path.name}.{os.getpid()}"
+    work.mkdir(parents=True)
+    log = Log.for_step(cache_root(), path.name)
+    try:
+        with progress(path.name.rpartition("-")[0], seconds, log):
+            recipe(work, log)
+        if unchanged():
             work.rename(path)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
-        prune(kind, path)
-    return path
+        else:
+            say(f"{path.name}: its sources changed while it was built; starting over")
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
 
 
 def tree(kind: str, key: str, recipe, seconds: float) -> Path:

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 from . import sdk as sdk_module
-from .cache import REPO, artefact, cache_root, key_of, lock
+from .cache import REPO, artefact, cache_root, lock
 from .log import Log
 
 CORE = REPO / "qemu-device/core"
@@ -46,4 +46,4 @@ def build(sdk: Path) -> Path | None:
         shutil.copy2(CORE / "verna_core.h", work)
         shutil.copytree(CONTRACT / "hw", work / "hw")
 
-    return artefact("core", key_of(sdk.name, CORE, CONTRACT), recipe, 60)
+    return artefact("core", [sdk.name, CORE, CONTRACT], recipe, 60)

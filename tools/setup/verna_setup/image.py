@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import sdk as sdk_module
 from .archive import SUITE
-from .cache import REPO, artefact, key_of
+from .cache import REPO, artefact
 from .log import Log
 
 GUEST = REPO / "tools/vm/guest"
@@ -45,7 +45,7 @@ def root(sdk: Path) -> Path:
         squash(sdk, log, tree, work / "root.squashfs")
         shutil.rmtree(tree)
 
-    return artefact("root", key_of(SUITE, *PACKAGES), recipe, 90) / "root.squashfs"
+    return artefact("root", [SUITE, *PACKAGES], recipe, 90) / "root.squashfs"
 
 
 def modules(sdk: Path) -> Path:
@@ -62,7 +62,7 @@ def modules(sdk: Path) -> Path:
         squash(sdk, log, tree, work / "modules.squashfs")
         shutil.rmtree(tree)
 
-    return artefact("modules", key_of(sdk.name, version), recipe, 15)
+    return artefact("modules", [sdk.name, version], recipe, 15)
 
 
 def early_modules(sdk: Path, version: str, tree: Path) -> None:
@@ -102,4 +102,4 @@ def initramfs(sdk: Path) -> Path:
         sdk_module.run(sdk, log, ["sh", "-c", pack], cwd=tree)
         shutil.rmtree(tree)
 
-    return artefact("initramfs", key_of(sdk.name, version, *EARLY, script), recipe, 3) / "initramfs"
+    return artefact("initramfs", [sdk.name, version, *EARLY, script], recipe, 3) / "initramfs"

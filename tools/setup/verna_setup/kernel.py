@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from . import sdk as sdk_module
-from .cache import REPO, artefact, key_of, lock, sync
+from .cache import REPO, artefact, lock, sync
 from .core import build_folder
 from .log import Log, SetupError
 
@@ -37,4 +37,4 @@ def build(sdk: Path) -> Path | None:
             for module in modules:
                 shutil.copy2(module, work)
 
-    return artefact("kernel", key_of(sdk.name, version, KERNEL), recipe, 40)
+    return artefact("kernel", [sdk.name, version, KERNEL], recipe, 40)

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from . import sdk as sdk_module
-from .cache import REPO, artefact, key_of
+from .cache import REPO, artefact
 from .image import GUEST, squash
 from .log import Log
 
@@ -96,4 +96,4 @@ def build(sdk: Path, modules: Path | None, provider: Path | None) -> Path:
     parts = [part.name for part in (modules, provider) if part]
     parts += [path for path in (GUEST, PACKAGING, PROGRAMS, PYTHON, REPO / "kernel/include")
               if path.exists()]
-    return artefact("layer", key_of(sdk.name, *parts), recipe, 5) / "layer.squashfs"
+    return artefact("layer", [sdk.name, *parts], recipe, 5) / "layer.squashfs"

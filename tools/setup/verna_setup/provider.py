@@ -68,4 +68,4 @@ def build(sdk: Path) -> Path | None:
             copy_if_changed(base / "build/lib" / library, work / library)
         (work / "verna.driver").write_text("driver verna\n")
 
-    return artefact("provider", key_of(sdk.name, PROVIDER, CONTRACT), recipe, 20)
+    return artefact("provider", [sdk.name, PROVIDER, CONTRACT], recipe, 20)

@@ -85,4 +85,4 @@ def build(sdk: Path, core: Path | None) -> Path:
             shutil.copy2(base / "build" / PROGRAM, work / PROGRAM)
 
     parts = [QOM, core.name] if with_card else ["no card"]
-    return artefact("qemu", key_of(sdk.name, *CONFIGURE, DEVICES, *parts), recipe, 60) / PROGRAM
+    return artefact("qemu", [sdk.name, *CONFIGURE, DEVICES, *parts], recipe, 60) / PROGRAM

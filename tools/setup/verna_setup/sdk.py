@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from .archive import KEYRING, SUITE, archive_uri
-from .cache import REPO, artefact, cache_root, key_of
+from .cache import REPO, artefact, cache_root
 from .log import Log
 
 ENTER = Path(__file__).resolve().parents[1] / "sdk-enter"
@@ -64,7 +64,7 @@ def build() -> Path:
         os.chmod(work, 0o755)
         strap(work, log, PACKAGES)
 
-    return artefact("sdk", key_of(SUITE, *PACKAGES), recipe, 240)
+    return artefact("sdk", [SUITE, *PACKAGES], recipe, 240)
 
 
 def run(sdk: Path, log: Log, command: list, cwd: Path | None = None, **env: str) -> None:
