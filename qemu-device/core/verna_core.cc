@@ -10,6 +10,7 @@
 #include <memory>
 #include <random>
 
+#include "ctrl/control_server.h"
 #include "mac/host_queue_port.h"
 #include "mac/shm_link_port.h"
 #include "nic.h"
@@ -202,3 +203,32 @@ char* verna_card_control(verna_card* card, const char* request, uint64_t now) {
     return nullptr;
   }
 }
+
+struct verna_ctl {
+  std::unique_ptr<verna::ControlServer> server;
+};
+
+verna_ctl* verna_ctl_new(const char* path, char* error, size_t error_len) {
+  std::string message;
+  try {
+    auto server = verna::ControlServer::listen(path, &message);
+    if (server) return new verna_ctl{std::move(server)};
+  } catch (const std::exception& e) {
+    message = fmt::format("control socket: {}", e.what());
+  }
+  report(error, error_len, message);
+  return nullptr;
+}
+
+int verna_ctl_fd(const verna_ctl* ctl) { return ctl->server->fd(); }
+
+void verna_ctl_serve(verna_ctl* ctl, verna_card* card, uint64_t now) {
+  try {
+    ctl->server->serve(
+        [card, now](const std::string& request) { return card->nic.control(request, now); });
+  } catch (const std::exception&) {
+    // For want of memory: the client gets no answer, the card goes on.
+  }
+}
+
+void verna_ctl_free(verna_ctl* ctl) { delete ctl; }

@@ -97,6 +97,16 @@ void verna_card_host_set_link(verna_card *card, bool up);
  */
 char *verna_card_control(verna_card *card, const char *request, uint64_t now);
 
+/* The socket at which vernactl asks. */
+typedef struct verna_ctl verna_ctl;
+/* Null: @error says why. */
+verna_ctl *verna_ctl_new(const char *path, char *error, size_t error_len);
+/* Readable when there is something to serve. */
+int verna_ctl_fd(const verna_ctl *ctl);
+/* Answers what was asked; serialised with the card. */
+void verna_ctl_serve(verna_ctl *ctl, verna_card *card, uint64_t now);
+void verna_ctl_free(verna_ctl *ctl);
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 namespace verna {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kTraceAnswer = 4096;  // records in one answer
 
 #define VERNA_NAME(name, doc) #name,
 constexpr const char* kPortNames[] = {VERNA_PORT_COUNTERS(VERNA_NAME)};
@@ -91,7 +95,7 @@ Json describe_eqs(const DescribeContext& card) {
                    {"written", eq->ring.produced()},
                    {"consumed", eq->ring.consumed()}});
   }
-  return out;
+  return {{"eqs", out}};
 }
 
 Json describe_cqs(const DescribeContext& card) {
@@ -106,35 +110,31 @@ Json describe_cqs(const DescribeContext& card) {
                    {"written", cq->ring().produced()},
                    {"consumed", cq->ring().consumed()}});
   }
-  return out;
+  return {{"cqs", out}};
 }
 
-template <typename Queue>
-Json describe_queue(const Queue& queue) {
-  return {{"id", queue.id()},
-          {"cqn", queue.cqn()},
-          {"uar", queue.uar()},
-          {"entries", queue.ring().size()},
-          {"next_index", queue.ring().next_index()},
-          {"available", queue.ring().available()},
-          {"need_doorbell", queue.ring().need_doorbell()},
-          {"stopped", queue.stopped()}};
+template <typename Queue, size_t N>
+Json describe_queue(const Queue& queue, const char* const (&names)[N]) {
+  Json out = {{"id", queue.id()},
+              {"cqn", queue.cqn()},
+              {"uar", queue.uar()},
+              {"entries", queue.ring().size()},
+              {"next_index", queue.ring().next_index()},
+              {"available", queue.ring().available()},
+              {"need_doorbell", queue.ring().need_doorbell()},
+              {"stopped", queue.stopped()}};
+  out.update(named(names, queue.counters));
+  return out;
 }
 
 Json describe_queues(const DescribeContext& card) {
   Json txqs = Json::array();
   Json rxqs = Json::array();
   for (uint32_t id = 0; id < card.eth.limits().max_queues; id++) {
-    if (const TxQueue* queue = card.eth.txq(id)) {
-      txqs.push_back(describe_queue(*queue));
-      txqs.back()["counters"] = named(kTxqNames, queue->counters);
-    }
-    if (const RxQueue* queue = card.eth.rxq(id)) {
-      rxqs.push_back(describe_queue(*queue));
-      rxqs.back()["counters"] = named(kRxqNames, queue->counters);
-    }
+    if (const TxQueue* queue = card.eth.txq(id)) txqs.push_back(describe_queue(*queue, kTxqNames));
+    if (const RxQueue* queue = card.eth.rxq(id)) rxqs.push_back(describe_queue(*queue, kRxqNames));
   }
-  return {{"tx", txqs}, {"rx", rxqs}};
+  return {{"txqs", txqs}, {"rxqs", rxqs}};
 }
 
 Json describe_eth(const DescribeContext& card) {
@@ -163,22 +163,28 @@ Json describe_state(const DescribeContext& card) {
           {"timers", card.timers.size()}};
 }
 
-Json trace_record(const Trace::Record& record) {
-  return {{"time", record.time},
-          {"packet", record.packet},
-          {"stage", stage_name(record.stage)},
-          {"a", record.a},
-          {"b", record.b}};
+Json trace_record(uint64_t number, const Trace::Record& record) {
+  return {{"number", number},        {"time", record.time},
+          {"packet", record.packet}, {"stage", stage_name(record.stage)},
+          {"a", record.a},           {"b", record.b}};
 }
 
-Json dump_trace(const DescribeContext& card) {
-  Json out = Json::array();
+/// Records from number `first` on, as far as they still exist, at most kTraceAnswer.
+Json follow_trace(const DescribeContext& card, uint64_t first) {
   const Trace& trace = card.trace;
   if (!trace.enabled()) return {{"error", "trace is off: ask for \"trace on\" first"}};
-  const uint64_t end = trace.written();
-  for (uint64_t i = end > Trace::kRecords ? end - Trace::kRecords : 0; i < end; i++)
-    out.push_back(trace_record(trace.at(i)));
-  return out;
+  const uint64_t oldest = trace.written() > Trace::kRecords ? trace.written() - Trace::kRecords : 0;
+  first = std::min(std::max(first, oldest), trace.written());
+  const uint64_t end = std::min(trace.written(), first + kTraceAnswer);
+  Json records = Json::array();
+  for (uint64_t i = first; i < end; i++) records.push_back(trace_record(i, trace.at(i)));
+  return {{"next", end}, {"records", records}};
+}
+
+/// The last records.
+Json show_trace(const DescribeContext& card) {
+  const uint64_t written = card.trace.written();
+  return follow_trace(card, written > kTraceAnswer ? written - kTraceAnswer : 0);
 }
 
 Json switch_trace(const DescribeContext& card, bool on) {
@@ -187,10 +193,16 @@ Json switch_trace(const DescribeContext& card, bool on) {
 }
 
 /// What the RDMA engine says is JSON already.
-Json embed(const std::string& text) {
+Json embed(const char* name, const std::string& text) {
   Json out = Json::parse(text, nullptr, false);
-  return out.is_discarded() ? Json{{"error", "the RDMA engine's answer is no JSON"}} : out;
+  if (out.is_discarded()) return {{"error", "the RDMA engine's answer is no JSON"}};
+  return {{name, out}};
 }
+
+Json describe_qps(const DescribeContext& card) { return embed("qps", card.rdma.describe_qps()); }
+Json describe_mrs(const DescribeContext& card) { return embed("mrs", card.rdma.describe_mrs()); }
+Json describe_gids(const DescribeContext& card) { return embed("gids", card.rdma.describe_gids()); }
+Json help(const DescribeContext&);
 
 using Answer = Json (*)(const DescribeContext&);
 struct Request {
@@ -204,35 +216,45 @@ constexpr Request kRequests[] = {
     {"cqs", describe_cqs},
     {"queues", describe_queues},
     {"eth", describe_eth},
-    {"qps", [](const DescribeContext& card) { return embed(card.rdma.describe_qps()); }},
-    {"mrs", [](const DescribeContext& card) { return embed(card.rdma.describe_mrs()); }},
-    {"gids", [](const DescribeContext& card) { return embed(card.rdma.describe_gids()); }},
+    {"qps", describe_qps},
+    {"mrs", describe_mrs},
+    {"gids", describe_gids},
     {"counters", describe_counters},
     {"state", describe_state},
     {"trace on", [](const DescribeContext& card) { return switch_trace(card, true); }},
     {"trace off", [](const DescribeContext& card) { return switch_trace(card, false); }},
-    {"trace dump", dump_trace},
+    {"trace show", show_trace},
+    {"help", help},
 };
+constexpr std::string_view kFollow = "trace follow ";  // and the number of the first record
 
-Json unknown(const std::string& request) {
+Json help(const DescribeContext&) {
   Json known = Json::array();
   for (const Request& r : kRequests) known.push_back(r.name);
-  return {{"error", fmt::format("unknown request \"{}\"", request)}, {"requests", known}};
+  known.push_back(fmt::format("{}N", kFollow));
+  return {{"requests", known}};
+}
+
+Json answer(const DescribeContext& card, std::string_view request) {
+  for (const Request& r : kRequests)
+    if (request == r.name) return r.answer(card);
+  if (request.starts_with(kFollow)) {
+    const std::string_view number = request.substr(kFollow.size());
+    uint64_t first = 0;
+    const char* end = number.data() + number.size();
+    const auto [stop, error] = std::from_chars(number.data(), end, first);
+    if (error == std::errc() && stop == end) return follow_trace(card, first);
+  }
+  Json out = {{"error", fmt::format("unknown request \"{}\"", request)}};
+  out.update(help(card));
+  return out;
 }
 
 }  // namespace
 
 std::string describe(const DescribeContext& card, const std::string& request) {
-  Json answer;
-  for (const Request& r : kRequests) {
-    if (request == r.name) {
-      answer = r.answer(card);
-      break;
-    }
-  }
-  if (answer.is_null()) answer = unknown(request);
   // Bytes of a request that are no UTF-8 are replaced; nothing here throws.
-  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return answer(card, request).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace verna
