@@ -90,7 +90,7 @@ struct verna_cmd_record {
  * @history_next: free-running index into @history
  */
 struct verna_cmdq {
-	spinlock_t lock;
+	spinlock_t lock; /* of everything here */
 	wait_queue_head_t slot_wait;
 	u8 (*sq)[VERNA_CMD_SIZE];
 	struct verna_cmd_comp *cq;
@@ -119,7 +119,7 @@ struct verna_cmdq {
  */
 struct verna_eq {
 	struct verna_dev *vdev;
-	spinlock_t lock;
+	spinlock_t lock; /* handler against its thread */
 	struct verna_mem mem;
 	struct verna_cq_rec *rec;
 	u32 id;
@@ -199,9 +199,9 @@ struct verna_dev {
 	u32 abi;
 	u32 version;
 
-	struct mutex lifecycle;
+	struct mutex lifecycle; /* up and down */
 	enum verna_state state;
-	spinlock_t state_lock;
+	spinlock_t state_lock; /* of state and recoverable */
 	bool gone;
 	bool recoverable;
 	bool in_reset;
@@ -213,11 +213,11 @@ struct verna_dev {
 	struct verna_eq *eqs;
 	struct xarray cqs;
 	struct list_head handlers;
-	struct mutex handlers_lock;
+	struct mutex handlers_lock; /* writers of handlers */
 
 	u32 num_uars;
 	unsigned long *uars;
-	spinlock_t uars_lock;
+	spinlock_t uars_lock; /* of uars */
 	struct verna_uar kernel_uar;
 
 	struct net_device *netdev;

@@ -72,20 +72,25 @@ static int verna_fw_test(struct devlink_health_reporter *reporter,
 	return 0;
 }
 
+/* Names and descriptions in turn, each ended by a zero byte. */
+#define VERNA_COUNTER_NAME(name, doc) #name "\0" doc "\0"
+static const char verna_dev_names[] = VERNA_DEV_COUNTERS(VERNA_COUNTER_NAME);
+
 static void verna_fw_counters(struct verna_dev *vdev, struct devlink_fmsg *fmsg)
 {
-#define VERNA_COUNTER_NAME(name, doc) #name,
-	static const char * const names[] = { VERNA_DEV_COUNTERS(VERNA_COUNTER_NAME) };
-#undef VERNA_COUNTER_NAME
 	u64 values[VERNA_DEV_NUM_COUNTERS];
+	const char *name = verna_dev_names;
 	u32 i;
 
 	if (verna_query_counters(vdev, VERNA_COUNTERS_DEV, 0, values, ARRAY_SIZE(values)))
 		return;
 	devlink_fmsg_pair_nest_start(fmsg, "counters");
 	devlink_fmsg_obj_nest_start(fmsg);
-	for (i = 0; i < ARRAY_SIZE(values); i++)
-		devlink_fmsg_u64_pair_put(fmsg, names[i], values[i]);
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
+		devlink_fmsg_u64_pair_put(fmsg, name, values[i]);
+		name += strlen(name) + 1;
+		name += strlen(name) + 1;
+	}
 	devlink_fmsg_obj_nest_end(fmsg);
 	devlink_fmsg_pair_nest_end(fmsg);
 }

@@ -98,15 +98,19 @@ void verna_event_unregister(struct verna_dev *vdev,
 }
 EXPORT_SYMBOL_GPL(verna_event_unregister);
 
+/*
+ * The card may give a number to a new CQ as soon as the old one is destroyed, so
+ * the new owner may be here before the old one has left.
+ */
 int verna_cq_add(struct verna_dev *vdev, struct verna_core_cq *cq)
 {
-	return xa_insert(&vdev->cqs, cq->cqn, cq, GFP_KERNEL);
+	return xa_err(xa_store(&vdev->cqs, cq->cqn, cq, GFP_KERNEL));
 }
 EXPORT_SYMBOL_GPL(verna_cq_add);
 
 void verna_cq_del(struct verna_dev *vdev, struct verna_core_cq *cq)
 {
-	xa_erase(&vdev->cqs, cq->cqn);
+	xa_cmpxchg(&vdev->cqs, cq->cqn, cq, NULL, GFP_KERNEL);
 	/* While there are no vectors no handler runs. */
 	if (vdev->num_irqs)
 		synchronize_irq(verna_comp_irq(vdev, cq->vector));

@@ -8,8 +8,8 @@
  *	  +---------------------+---- verna_down() <------------+
  *
  * There is one way down for function level reset, recovery, suspend and surprise
- * removal: first the card is silenced (commands are refused, bus mastering is
- * off, and a card that is still there is reset), then the clients are told to
+ * removal: first the card is silenced (bus mastering is off, a card that is still
+ * there is reset, commands are refused), then the clients are told to
  * go, then what the driver owns is freed. Nothing on that way needs an answer
  * from the card. Only unloading the driver is orderly: the card stays up until
  * its clients have destroyed what they created.
@@ -85,6 +85,8 @@ void verna_dev_fail(struct verna_dev *vdev, const char *why)
 	spin_lock_irqsave(&vdev->state_lock, flags);
 	first = vdev->state == VERNA_STATE_UP;
 	if (first) {
+		/* Whoever sees the state may free memory. */
+		pci_clear_master(vdev->pdev);
 		WRITE_ONCE(vdev->state, VERNA_STATE_FAILED);
 		WRITE_ONCE(vdev->fail_reason, why);
 		if (vdev->recoverable)
@@ -96,8 +98,6 @@ void verna_dev_fail(struct verna_dev *vdev, const char *why)
 
 	dev_err(verna_device(vdev), "giving the card up: %s\n", why);
 	trace_verna_state(verna_device(vdev), why);
-	/* Whoever waits may free memory once it is woken. */
-	pci_clear_master(vdev->pdev);
 	verna_cmdq_close(vdev);
 	verna_event_dispatch(vdev, &event);
 }
@@ -144,14 +144,17 @@ int verna_hw_reset(struct verna_dev *vdev)
 	}
 }
 
-/* After this the card touches no memory and forgets every object. */
+/*
+ * After this the card touches no memory and forgets every object. Only then may
+ * anybody see that commands fail, because that lets clients free memory.
+ */
 static void verna_silence(struct verna_dev *vdev)
 {
-	verna_state_set(vdev, VERNA_STATE_FAILED);
-	verna_cmdq_close(vdev);
 	pci_clear_master(vdev->pdev);
 	if (!verna_dev_is_gone(vdev) && verna_hw_reset(vdev))
 		dev_warn(verna_device(vdev), "the card does not answer a reset\n");
+	verna_state_set(vdev, VERNA_STATE_FAILED);
+	verna_cmdq_close(vdev);
 }
 
 static void verna_hw_stop(struct verna_dev *vdev)

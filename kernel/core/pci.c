@@ -43,7 +43,7 @@ static int verna_pci_enable(struct verna_dev *vdev)
 	err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 	if (err)
 		goto release_regions;
-	dma_set_max_seg_size(&pdev->dev, U32_MAX);
+	dma_set_max_seg_size(&pdev->dev, SZ_2G);
 	err = -ENODEV;
 	if (pci_resource_len(pdev, VERNA_BAR_REGS) < VERNA_REGS_SIZE)
 		goto release_regions;

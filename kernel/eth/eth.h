@@ -188,54 +188,75 @@ struct verna_channels {
 	struct verna_channel *chan[] __counted_by(num);
 };
 
-/* Counters of the driver for one queue pair; each group has one writer. */
-#define VERNA_TX_XMIT_STATS(X) \
-	X(stops, "times the ring was full") \
-	X(linearized, "packets with too many fragments, copied") \
-	X(dropped, "packets that could not be mapped or made to fit")
-#define VERNA_TX_DONE_STATS(X) \
-	X(packets, "packets completed without error") \
-	X(bytes, "bytes of these") \
-	X(errors, "packets that the card refused") \
-	X(wakes, "times the queue was woken again")
-#define VERNA_RX_STATS(X) \
-	X(packets, "packets received") \
-	X(bytes, "bytes of these") \
-	X(multicast, "of these: to a group address") \
-	X(copied, "of these: copied because they are short") \
-	X(errors, "completions in error") \
-	X(alloc_fail, "buffers or skbs that could not be allocated")
-
-#define VERNA_STAT_MEMBER(name, doc) u64 name;
-
 /**
- * struct verna_queue_stats - counters of the queues of one number
- * @xmit: of the transmit path, under the stack's TX lock
- * @done: of TX completions, NAPI
- * @rx: of reception, NAPI
+ * struct verna_tx_xmit_stats - counters of the transmit path
+ * @stops: times the ring was full
+ * @linearized: packets with too many fragments, copied
+ * @dropped: packets that could not be mapped or made to fit
  */
-struct verna_queue_stats {
-	struct {
-		struct u64_stats_sync sync;
-		struct_group(v, VERNA_TX_XMIT_STATS(VERNA_STAT_MEMBER));
-	} xmit ____cacheline_aligned_in_smp;
-	struct {
-		struct u64_stats_sync sync;
-		struct_group(v, VERNA_TX_DONE_STATS(VERNA_STAT_MEMBER));
-	} done ____cacheline_aligned_in_smp;
-	struct {
-		struct u64_stats_sync sync;
-		struct_group(v, VERNA_RX_STATS(VERNA_STAT_MEMBER));
-	} rx ____cacheline_aligned_in_smp;
+struct verna_tx_xmit_stats {
+	u64 stops;
+	u64 linearized;
+	u64 dropped;
 };
 
-/* Adds to a counter of a group: verna_stat_add(stats, rx, bytes, len). */
-#define verna_stat_add(stats, group, name, n) do { \
-	struct verna_queue_stats *_s = (stats); \
-	u64_stats_update_begin(&_s->group.sync); \
-	_s->group.name += (n); \
-	u64_stats_update_end(&_s->group.sync); \
-} while (0)
+/**
+ * struct verna_tx_done_stats - counters of TX completions
+ * @packets: completed without error
+ * @bytes: of all that completed
+ * @errors: packets that the card refused
+ * @wakes: times the queue was woken again
+ */
+struct verna_tx_done_stats {
+	u64 packets;
+	u64 bytes;
+	u64 errors;
+	u64 wakes;
+};
+
+/**
+ * struct verna_rx_stats - counters of reception
+ * @packets: received
+ * @bytes: of these
+ * @multicast: of these: to a group address
+ * @copied: of these: copied because they are short
+ * @errors: completions in error
+ * @alloc_fail: buffers or skbs that could not be allocated
+ */
+struct verna_rx_stats {
+	u64 packets;
+	u64 bytes;
+	u64 multicast;
+	u64 copied;
+	u64 errors;
+	u64 alloc_fail;
+};
+
+/**
+ * struct verna_queue_stats - counters of the queues of one number, which have three
+ *	writers
+ * @xmit_sync: of @xmit
+ * @xmit: under the stack's TX lock
+ * @done_sync: of @done
+ * @done: NAPI
+ * @rx_sync: of @rx
+ * @rx: NAPI
+ */
+struct verna_queue_stats {
+	struct u64_stats_sync xmit_sync ____cacheline_aligned_in_smp;
+	struct verna_tx_xmit_stats xmit;
+	struct u64_stats_sync done_sync ____cacheline_aligned_in_smp;
+	struct verna_tx_done_stats done;
+	struct u64_stats_sync rx_sync;
+	struct verna_rx_stats rx;
+};
+
+static inline void verna_stat_inc(struct u64_stats_sync *sync, u64 *counter)
+{
+	u64_stats_update_begin(sync);
+	(*counter)++;
+	u64_stats_update_end(sync);
+}
 
 /**
  * struct verna_filter - what the card lets in
@@ -246,7 +267,7 @@ struct verna_queue_stats {
  * @macs: these addresses
  */
 struct verna_filter {
-	struct mutex lock;
+	struct mutex lock; /* of everything here */
 	bool enabled;
 	u32 mode;
 	u32 num;
@@ -276,7 +297,7 @@ struct verna_rss {
  * @port: totals over resets of the card
  */
 struct verna_hw_totals {
-	spinlock_t lock;
+	spinlock_t lock; /* of everything here */
 	u64 last_eth[VERNA_ETH_NUM_COUNTERS];
 	u64 last_port[VERNA_PORT_NUM_COUNTERS];
 	u64 eth[VERNA_ETH_NUM_COUNTERS];

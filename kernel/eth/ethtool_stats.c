@@ -9,22 +9,24 @@
 
 #include "eth.h"
 
-#define VERNA_NAME(name, doc) #name,
+/* Names and descriptions in turn, each ended by a zero byte. */
+#define VERNA_NAME(name, doc) #name "\0" doc "\0"
 
-static const char * const verna_port_names[] = { VERNA_PORT_COUNTERS(VERNA_NAME) };
-static const char * const verna_eth_names[] = { VERNA_ETH_COUNTERS(VERNA_NAME) };
-static const char * const verna_dev_names[] = { VERNA_DEV_COUNTERS(VERNA_NAME) };
-static const char * const verna_rdma_names[] = { VERNA_RDMA_COUNTERS(VERNA_NAME) };
-static const char * const verna_txq_names[] = { VERNA_TXQ_COUNTERS(VERNA_NAME) };
-static const char * const verna_rxq_names[] = { VERNA_RXQ_COUNTERS(VERNA_NAME) };
-static const char * const verna_xmit_names[] = { VERNA_TX_XMIT_STATS(VERNA_NAME) };
-static const char * const verna_done_names[] = { VERNA_TX_DONE_STATS(VERNA_NAME) };
-static const char * const verna_rx_names[] = { VERNA_RX_STATS(VERNA_NAME) };
+static const char verna_port_names[] = VERNA_PORT_COUNTERS(VERNA_NAME);
+static const char verna_eth_names[] = VERNA_ETH_COUNTERS(VERNA_NAME);
+static const char verna_dev_names[] = VERNA_DEV_COUNTERS(VERNA_NAME);
+static const char verna_rdma_names[] = VERNA_RDMA_COUNTERS(VERNA_NAME);
+static const char verna_txq_names[] = VERNA_TXQ_COUNTERS(VERNA_NAME);
+static const char verna_rxq_names[] = VERNA_RXQ_COUNTERS(VERNA_NAME);
+static const char verna_xmit_names[] = "stops\0\0linearized\0\0dropped\0";
+static const char verna_done_names[] = "packets\0\0bytes\0\0errors\0\0wakes\0";
+static const char verna_rx_names[] =
+	"packets\0\0bytes\0\0multicast\0\0copied\0\0errors\0\0alloc_fail\0";
 
 /**
  * struct verna_stat_group - counters that are named and read together
  * @prefix: of the names
- * @names: the names
+ * @names: the names and descriptions
  * @num: how many
  * @group: enum verna_counter_group, or VERNA_STATS_SW
  * @per_queue: one set for each queue
@@ -32,7 +34,7 @@ static const char * const verna_rx_names[] = { VERNA_RX_STATS(VERNA_NAME) };
  */
 struct verna_stat_group {
 	const char *prefix;
-	const char * const *names;
+	const char *names;
 	u32 num;
 	u32 group;
 	bool per_queue;
@@ -40,28 +42,21 @@ struct verna_stat_group {
 };
 
 #define VERNA_STATS_SW	U32_MAX
-#define VERNA_STATS_MAX	64
-#define VERNA_CARD_GROUP(_prefix, _names, _group, _per_queue) \
-	{ .prefix = _prefix, .names = _names, .num = ARRAY_SIZE(_names), \
-	  .group = _group, .per_queue = _per_queue }
-#define VERNA_SW_GROUP(_prefix, _names, _member) \
-	{ .prefix = _prefix, .names = _names, .num = ARRAY_SIZE(_names), \
-	  .group = VERNA_STATS_SW, .per_queue = true, \
-	  .offset = offsetof(struct verna_queue_stats, _member) }
 
 static const struct verna_stat_group verna_stat_groups[] = {
-	VERNA_CARD_GROUP("port", verna_port_names, VERNA_COUNTERS_PORT, false),
-	VERNA_CARD_GROUP("eth", verna_eth_names, VERNA_COUNTERS_ETH, false),
-	VERNA_CARD_GROUP("dev", verna_dev_names, VERNA_COUNTERS_DEV, false),
-	VERNA_CARD_GROUP("rdma", verna_rdma_names, VERNA_COUNTERS_RDMA, false),
-	VERNA_CARD_GROUP("txq", verna_txq_names, VERNA_COUNTERS_TXQ, true),
-	VERNA_CARD_GROUP("rxq", verna_rxq_names, VERNA_COUNTERS_RXQ, true),
-	VERNA_SW_GROUP("tx", verna_xmit_names, xmit.v),
-	VERNA_SW_GROUP("tx", verna_done_names, done.v),
-	VERNA_SW_GROUP("rx", verna_rx_names, rx.v),
+	{ "port", verna_port_names, VERNA_PORT_NUM_COUNTERS, VERNA_COUNTERS_PORT },
+	{ "eth", verna_eth_names, VERNA_ETH_NUM_COUNTERS, VERNA_COUNTERS_ETH },
+	{ "dev", verna_dev_names, VERNA_DEV_NUM_COUNTERS, VERNA_COUNTERS_DEV },
+	{ "rdma", verna_rdma_names, VERNA_RDMA_NUM_COUNTERS, VERNA_COUNTERS_RDMA },
+	{ "txq", verna_txq_names, VERNA_TXQ_NUM_COUNTERS, VERNA_COUNTERS_TXQ, true },
+	{ "rxq", verna_rxq_names, VERNA_RXQ_NUM_COUNTERS, VERNA_COUNTERS_RXQ, true },
+	{ "tx", verna_xmit_names, sizeof(struct verna_tx_xmit_stats) / sizeof(u64),
+	  VERNA_STATS_SW, true, offsetof(struct verna_queue_stats, xmit) },
+	{ "tx", verna_done_names, sizeof(struct verna_tx_done_stats) / sizeof(u64),
+	  VERNA_STATS_SW, true, offsetof(struct verna_queue_stats, done) },
+	{ "rx", verna_rx_names, sizeof(struct verna_rx_stats) / sizeof(u64),
+	  VERNA_STATS_SW, true, offsetof(struct verna_queue_stats, rx) },
 };
-
-static_assert(VERNA_RDMA_NUM_COUNTERS <= VERNA_STATS_MAX);
 
 static bool verna_stat_group_there(struct verna_eth *eth, const struct verna_stat_group *g)
 {
@@ -88,13 +83,17 @@ int verna_get_sset_count(struct net_device *netdev, int sset)
 
 static void verna_stat_strings(u8 **data, const struct verna_stat_group *g, u32 set)
 {
+	const char *name = g->names;
 	u32 i;
 
-	for (i = 0; i < g->num; i++)
+	for (i = 0; i < g->num; i++) {
 		if (g->per_queue)
-			ethtool_sprintf(data, "%s%u_%s", g->prefix, set, g->names[i]);
+			ethtool_sprintf(data, "%s%u_%s", g->prefix, set, name);
 		else
-			ethtool_sprintf(data, "%s_%s", g->prefix, g->names[i]);
+			ethtool_sprintf(data, "%s_%s", g->prefix, name);
+		name += strlen(name) + 1;
+		name += strlen(name) + 1;
+	}
 }
 
 void verna_get_strings(struct net_device *netdev, u32 sset, u8 *data)

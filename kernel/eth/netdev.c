@@ -172,9 +172,9 @@ static int verna_eth_init(struct verna_eth *eth)
 	if (!eth->stats)
 		return -ENOMEM;
 	for (i = 0; i < eth->max_channels; i++) {
-		u64_stats_init(&eth->stats[i].xmit.sync);
-		u64_stats_init(&eth->stats[i].done.sync);
-		u64_stats_init(&eth->stats[i].rx.sync);
+		u64_stats_init(&eth->stats[i].xmit_sync);
+		u64_stats_init(&eth->stats[i].done_sync);
+		u64_stats_init(&eth->stats[i].rx_sync);
 	}
 	err = verna_filter_init(eth);
 	if (err)

@@ -76,7 +76,7 @@ bool verna_rx_refill(struct verna_rxq *rxq, u32 batch)
 	}
 	if (ok)
 		return true;
-	verna_stat_add(rxq->stats, rx, alloc_fail, 1);
+	verna_stat_inc(&rxq->stats->rx_sync, &rxq->stats->rx.alloc_fail);
 	return rxq->prod - rxq->cons >= (rxq->mask + 1) / 4;
 }
 

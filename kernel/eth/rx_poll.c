@@ -83,7 +83,7 @@ static struct sk_buff *verna_rx_copy(struct verna_rxq *rxq, u32 len)
 	if (skb) {
 		verna_rx_sync(rxq, buf, len);
 		skb_put_data(skb, verna_rx_data(buf) + VERNA_RX_HEADROOM, len);
-		verna_stat_add(rxq->stats, rx, copied, 1);
+		verna_stat_inc(&rxq->stats->rx_sync, &rxq->stats->rx.copied);
 	}
 	verna_rx_put_bufs(rxq, 1);
 	return skb;
@@ -136,7 +136,7 @@ static void verna_rx_account(struct verna_rxq *rxq, const struct verna_rx_packet
 {
 	struct verna_queue_stats *stats = rxq->stats;
 
-	u64_stats_update_begin(&stats->rx.sync);
+	u64_stats_update_begin(&stats->rx_sync);
 	if (pkt->skb) {
 		stats->rx.packets++;
 		stats->rx.bytes += pkt->len;
@@ -146,7 +146,7 @@ static void verna_rx_account(struct verna_rxq *rxq, const struct verna_rx_packet
 	} else {
 		stats->rx.alloc_fail++;
 	}
-	u64_stats_update_end(&stats->rx.sync);
+	u64_stats_update_end(&stats->rx_sync);
 }
 
 static void verna_rx_deliver(struct verna_rxq *rxq, const struct verna_rx_packet *pkt)

@@ -65,17 +65,17 @@ void verna_queue_stats_read(struct verna_queue_stats *stats,
 	unsigned int start;
 
 	do {
-		start = u64_stats_fetch_begin(&stats->xmit.sync);
-		copy->xmit.v = stats->xmit.v;
-	} while (u64_stats_fetch_retry(&stats->xmit.sync, start));
+		start = u64_stats_fetch_begin(&stats->xmit_sync);
+		copy->xmit = stats->xmit;
+	} while (u64_stats_fetch_retry(&stats->xmit_sync, start));
 	do {
-		start = u64_stats_fetch_begin(&stats->done.sync);
-		copy->done.v = stats->done.v;
-	} while (u64_stats_fetch_retry(&stats->done.sync, start));
+		start = u64_stats_fetch_begin(&stats->done_sync);
+		copy->done = stats->done;
+	} while (u64_stats_fetch_retry(&stats->done_sync, start));
 	do {
-		start = u64_stats_fetch_begin(&stats->rx.sync);
-		copy->rx.v = stats->rx.v;
-	} while (u64_stats_fetch_retry(&stats->rx.sync, start));
+		start = u64_stats_fetch_begin(&stats->rx_sync);
+		copy->rx = stats->rx;
+	} while (u64_stats_fetch_retry(&stats->rx_sync, start));
 }
 
 static void verna_stats_add_card(struct verna_eth *eth, struct rtnl_link_stats64 *stats)

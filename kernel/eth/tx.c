@@ -45,7 +45,7 @@ static int verna_tx_fit(struct verna_txq *txq, struct sk_buff *skb)
 		return -EINVAL;
 	if (likely(skb_shinfo(skb)->nr_frags < txq->max_descs))
 		return 0;
-	verna_stat_add(txq->stats, xmit, linearized, 1);
+	verna_stat_inc(&txq->stats->xmit_sync, &txq->stats->xmit.linearized);
 	return skb_linearize(skb);
 }
 
@@ -98,7 +98,7 @@ unmap:
 
 static netdev_tx_t verna_tx_drop(struct verna_txq *txq, struct sk_buff *skb)
 {
-	verna_stat_add(txq->stats, xmit, dropped, 1);
+	verna_stat_inc(&txq->stats->xmit_sync, &txq->stats->xmit.dropped);
 	dev_kfree_skb_any(skb);
 	/* The burst may have ended with this packet. */
 	if (!netdev_xmit_more())
@@ -124,7 +124,7 @@ netdev_tx_t verna_xmit(struct sk_buff *skb, struct net_device *netdev)
 	skb_tx_timestamp(skb);
 	if (!netif_txq_maybe_stop(txq->nq, verna_txq_room(txq), txq->max_descs,
 				  verna_txq_wake_room(txq)))
-		verna_stat_add(txq->stats, xmit, stops, 1);
+		verna_stat_inc(&txq->stats->xmit_sync, &txq->stats->xmit.stops);
 	if (__netdev_tx_sent_queue(txq->nq, skb->len, netdev_xmit_more()))
 		verna_tx_flush(txq);
 	return NETDEV_TX_OK;

@@ -71,12 +71,12 @@ static void verna_tx_account(struct verna_txq *txq, const struct verna_tx_done *
 {
 	struct verna_queue_stats *stats = txq->stats;
 
-	u64_stats_update_begin(&stats->done.sync);
+	u64_stats_update_begin(&stats->done_sync);
 	stats->done.packets += done->packets - min(done->errors, done->packets);
 	stats->done.bytes += done->bytes;
 	stats->done.errors += done->errors;
 	stats->done.wakes += woken;
-	u64_stats_update_end(&stats->done.sync);
+	u64_stats_update_end(&stats->done_sync);
 }
 
 /**
