@@ -135,15 +135,14 @@ static inline void verna_wq_retire(struct verna_wq *wq, uint32_t index)
 /**
  * verna_wq_reset - as new, for a queue pair that went back to RESET
  *
- * The card does not look at the record of a queue pair in RESET. It is asked to
- * be woken by the first request; the card clears that once it polls.
+ * The card does not look at the producer index of a queue pair in RESET, and has
+ * set need_doorbell by itself.
  */
 static inline void verna_wq_reset(struct verna_wq *wq)
 {
 	wq->head = 0;
 	atomic_store_explicit(&wq->tail, 0, memory_order_relaxed);
 	verna_rec_store(&wq->rec->prod_index, 0);
-	verna_rec_store(&wq->rec->need_doorbell, 1);
 }
 
 /** verna_write_sge - one data segment, in as few stores as there can be */

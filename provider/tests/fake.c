@@ -436,6 +436,7 @@ static struct fake_wq fake_wq_of(const struct verna_ib_create_qp *drv,
 	if ((uintptr_t)wq.ring % (1u << wq.log_stride) ||
 	    (uintptr_t)wq.rec % sizeof(*wq.rec))
 		fake_fault("ring or record not aligned");
+	verna_rec_store(&wq.rec->need_doorbell, 1);
 	return wq;
 }
 
@@ -485,6 +486,8 @@ int ibv_cmd_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 	if (!qp->running) {
 		qp->sq.cons = 0;
 		qp->rq.cons = 0;
+		verna_rec_store(&qp->sq.rec->need_doorbell, 1);
+		verna_rec_store(&qp->rq.rec->need_doorbell, 1);
 	}
 	pthread_mutex_unlock(&fake_lock);
 	return 0;
