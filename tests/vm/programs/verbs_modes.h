@@ -48,6 +48,7 @@ static void *crowd_poster(void *arg)
 		while ((ret = post(w->c, &wr)) == ENOMEM && now_ms() < limit)
 			sched_yield();
 		if (ret) {
+			note(w->c->s, "thread %u, request %u: %s", t, i, strerror(ret));
 			atomic_store(&w->failed, true);
 			return NULL;
 		}
@@ -71,10 +72,13 @@ static void *crowd_poller(void *arg)
 				atomic_store(&w->failed, true);
 		}
 		for (i = 0; i < n; i++) {
-			if (wc[i].status || wc[i].wr_id >= all)
+			if (wc[i].status || wc[i].wr_id >= all) {
+				note(w->c->s, "request %llu: %s", (unsigned long long)wc[i].wr_id,
+				     ibv_wc_status_str(wc[i].status));
 				atomic_store(&w->failed, true);
-			else
-				atomic_fetch_add(&w->seen[wc[i].wr_id], 1);
+				continue;
+			}
+			atomic_fetch_add(&w->seen[wc[i].wr_id], 1);
 		}
 		atomic_fetch_add(&w->polled, n > 0 ? n : 0);
 	}
