@@ -37,6 +37,8 @@ def install_agent(sdk: Path, log: Log, tree: Path) -> None:
     shutil.copy(GUEST / "init", folder)
     (tree / "etc/modprobe.d").mkdir(parents=True)
     shutil.copy(GUEST / "modprobe.conf", tree / "etc/modprobe.d/verna-guest.conf")
+    (tree / "etc/udev/rules.d").mkdir(parents=True)
+    shutil.copy(GUEST / "rdma.rules", tree / "etc/udev/rules.d/90-verna-guest.rules")
     sdk_module.run(sdk, log, ["gcc", *FLAGS, GUEST / "agent.c", "-o", folder / "agent", "-lutil"])
 
 
@@ -49,7 +51,8 @@ def install_modules(sdk: Path, log: Log, modules: Path, tree: Path) -> None:
     for module in modules.glob("*.ko"):
         shutil.copy(module, updates)
     # depmod wants to see all modules: the SDK's, below what is in the layer.
-    script = ('mount -t tmpfs t /mnt && mkdir /mnt/root /mnt/up /mnt/work && '
+    # Their debugging information stays in the cache, beside which a guest's addresses can be read.
+    script = ('strip -g "$2"/updates/*.ko && mount -t tmpfs t /mnt && mkdir /mnt/root /mnt/up /mnt/work && '
               'mkdir -p /mnt/root/usr/lib/modules/$1 && ln -s usr/lib /mnt/root/lib && '
               'cp -a "$2/updates" /mnt/up/ && mount -t overlay -o '
               'lowerdir=/usr/lib/modules/$1,upperdir=/mnt/up,workdir=/mnt/work o '
