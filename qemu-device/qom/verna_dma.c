@@ -12,6 +12,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
+#include "qemu/bswap.h"
 #include "qemu/rcu.h"
 #include "exec/memory.h"
 #include "hw/pci/pci.h"
@@ -28,6 +29,20 @@ static MemTxAttrs verna_attrs(VernaState *s)
 static bool verna_wraps(uint64_t addr, size_t len)
 {
     return len && addr + (len - 1) < addr;
+}
+
+/* An aligned word, such as an index in a queue record, is read in one piece. */
+static void verna_copy(void *to, const void *from, size_t len)
+{
+    uintptr_t address = (uintptr_t)from;
+
+    if (len == sizeof(uint64_t) && address % sizeof(uint64_t) == 0) {
+        stq_he_p(to, qatomic_read((const uint64_t *)from));
+    } else if (len == sizeof(uint32_t) && address % sizeof(uint32_t) == 0) {
+        stl_he_p(to, qatomic_read((const uint32_t *)from));
+    } else {
+        memcpy(to, from, len);
+    }
 }
 
 static bool verna_read(void *opaque, uint16_t fn, uint64_t addr, void *dst,
@@ -50,7 +65,7 @@ static bool verna_read(void *opaque, uint16_t fn, uint64_t addr, void *dst,
         if (!memory_access_is_direct(mr, false, attrs)) {
             return false;
         }
-        memcpy(to, (char *)memory_region_get_ram_ptr(mr) + offset, part);
+        verna_copy(to, (char *)memory_region_get_ram_ptr(mr) + offset, part);
         to += part;
         addr += part;
         len -= part;
