@@ -10,11 +10,6 @@ REPO = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(REPO / "tools" / name) for name in ("vm", "setup")] + [str(REPO / "tools")]
 
 
-def pytest_configure(config):
-    config.addinivalue_line("markers", "allow_trouble(regex): kernel log lines that match are "
-                            "what this test provokes")
-
-
 @pytest.fixture(scope="session")
 def repo() -> Path:
     """The root of the checkout."""

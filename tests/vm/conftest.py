@@ -35,7 +35,7 @@ class End:
 
 
 def folder_for(request, repo):
-    name = re.sub(r"[^\w.-]+", "_", request.node.nodeid.removeprefix("tests/vm/"))
+    name = re.sub(r"[^\w.-]+", "_", request.node.nodeid.removeprefix("vm/"))
     return repo / "build/test" / name
 
 

@@ -54,14 +54,3 @@ def write(found: dict[str, str]) -> dict[str, str]:
     part.write_text(json.dumps(found, indent=2) + "\n")
     part.replace(RESULT)
     return found
-
-
-def load() -> dict[str, str]:
-    """Where the artefacts of the last set-up are; an error if there was none."""
-    if not RESULT.exists():
-        raise SetupError(f"{RESULT} is missing: run 'make setup' first")
-    found = json.loads(RESULT.read_text())
-    for name, path in found.items():
-        if not Path(path).exists():
-            raise SetupError(f"{name} is gone from {path}: run 'make setup' again")
-    return found

@@ -15,6 +15,7 @@ NEEDED = {
     "util-linux": "/usr/bin/unshare",
     "debian-archive-keyring": "/usr/share/keyrings/debian-archive-keyring.gpg",
     "python3-pytest": "/usr/lib/python3/dist-packages/pytest/__init__.py",
+    "python3-pytest-timeout": "/usr/lib/python3/dist-packages/pytest_timeout.py",
 }
 NEEDED_AS_USER = {"uidmap": "/usr/bin/newuidmap"}
 
