@@ -6,7 +6,6 @@ The result is also written to build/setup.json in the checkout, for tools that o
 
 import json
 import os
-from pathlib import Path
 
 from . import core, host, image, kernel, layer, provider, qemu, sdk
 from .cache import REPO, cache_root

@@ -52,7 +52,8 @@ def install_modules(sdk: Path, log: Log, modules: Path, tree: Path) -> None:
         shutil.copy(module, updates)
     # depmod wants to see all modules: the SDK's, below what is in the layer.
     # Their debugging information stays in the cache, beside which a guest's addresses can be read.
-    script = ('strip -g "$2"/updates/*.ko && mount -t tmpfs t /mnt && mkdir /mnt/root /mnt/up /mnt/work && '
+    script = ('strip -g "$2"/updates/*.ko && '
+              'mount -t tmpfs t /mnt && mkdir /mnt/root /mnt/up /mnt/work && '
               'mkdir -p /mnt/root/usr/lib/modules/$1 && ln -s usr/lib /mnt/root/lib && '
               'cp -a "$2/updates" /mnt/up/ && mount -t overlay -o '
               'lowerdir=/usr/lib/modules/$1,upperdir=/mnt/up,workdir=/mnt/work o '
