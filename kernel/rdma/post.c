@@ -31,6 +31,10 @@ static const struct vib_wr_op vib_wr_ops[] = {
 	[IB_WR_LOCAL_INV] = { true, VERNA_WR_LOCAL_INV, VIB_CONNECTED },
 };
 
+/*
+ * In ERR nothing is executed, so whether it could be does not matter: the core
+ * drains a QP of any type by posting an RDMA WRITE to it.
+ */
 static const struct vib_wr_op *vib_find_op(const struct vib_qp *qp,
 					   enum ib_wr_opcode opcode)
 {
@@ -39,9 +43,11 @@ static const struct vib_wr_op *vib_find_op(const struct vib_qp *qp,
 	if (opcode >= ARRAY_SIZE(vib_wr_ops))
 		return NULL;
 	op = &vib_wr_ops[opcode];
-	if (!op->valid || !(op->qp_types & BIT(qp->ibqp.qp_type)))
+	if (!op->valid)
 		return NULL;
-	return op;
+	if (READ_ONCE(qp->state) == IB_QPS_ERR)
+		return op;
+	return op->qp_types & BIT(qp->ibqp.qp_type) ? op : NULL;
 }
 
 static void vib_put_sge(struct verna_sge *to, const struct ib_sge *from)
