@@ -5,6 +5,7 @@ No address is written down anywhere in this repository. A private apt root reads
 the product is built on and leaves the host's own package lists untouched.
 """
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -14,17 +15,27 @@ SUITE = "trixie"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
-def archive_uri() -> str:
-    """The address of the Debian archive that this host's own apt is set up with."""
+def known_archives() -> list[str]:
+    """The Debian archives that apt knows on this host; none before its first update."""
     fields = "$(ORIGIN)|$(COMPONENT)|$(SUITE)|$(REPO_URI)"
     lines = subprocess.run(["apt-get", "indextargets", "--format", fields, "Created-By: Packages"],
                            capture_output=True, text=True, check=False).stdout.splitlines()
-    for line in lines:
-        origin, component, suite, uri = line.split("|", 3)
-        if origin in ("Debian", "") and component == "main" and "security" not in suite + uri:
-            return uri
-    raise SetupError("no Debian archive in this host's apt sources "
-                     "('apt-get indextargets' lists none; did 'apt-get update' ever run?)")
+    rows = [line.split("|", 3) for line in lines]
+    return [uri for origin, component, suite, uri in rows
+            if origin == "Debian" and component == "main" and "security" not in suite + uri]
+
+
+def archive_uri() -> str:
+    """The address of the Debian archive that this host's own apt is set up with."""
+    found = known_archives()
+    if not found and os.geteuid() == 0:
+        subprocess.run(["apt-get", "update"], check=False, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+        found = known_archives()
+    if not found:
+        raise SetupError("apt on this host knows no Debian archive: is there one in "
+                         "/etc/apt/sources.list*, and did root run 'apt-get update'?")
+    return found[0]
 
 
 class PrivateApt:

@@ -13,6 +13,7 @@ import termios
 import threading
 import tty
 
+from .agent import GuestGone
 from .guest import Guest
 from .launch import REPO
 from .topology import Topology
@@ -122,11 +123,7 @@ def address(guests: list[Guest]) -> None:
                   f"ip addr add 10.0.$i.{number}/24 dev $d; ip link set $d up; i=$((i + 1)); done")
 
 
-def main() -> int:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1
-    if count not in (1, 2):
-        print(f"N is {count}: it must be 1 or 2", file=sys.stderr)
-        return 2
+def run(count: int) -> None:
     with Topology(REPO / "build/vm") as net:
         guests = [net.guest(f"guest{number}", memory="2G") for number in range(1, count + 1)]
         if count == 2:
@@ -138,6 +135,18 @@ def main() -> int:
         address(guests)
         note(f"{count} guest(s), {guests[0].accel}, logs in {net.folder}; {HELP}")
         interact(guests)
+
+
+def main() -> int:
+    word = sys.argv[1] if len(sys.argv) > 1 else "1"
+    if word not in ("1", "2"):
+        print(f"N is '{word}': it must be 1 or 2", file=sys.stderr)
+        return 2
+    try:
+        run(int(word))
+    except (GuestGone, TimeoutError, ValueError, RuntimeError) as error:
+        print(f"[vm] {error}", file=sys.stderr)
+        return 1
     return 0
 
 
