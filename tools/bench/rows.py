@@ -80,7 +80,7 @@ FLOORS = {
 
 def rping(server, client, count: int = 200) -> tuple[float, str]:
     """rdma_cm: connects, and verifies what each ping-pong brought. Returns the count."""
-    listening = server.guest.popen(f"rping -s -a {server.address} -v -C {count} -p 7199")
+    listening = server.guest.popen(f"rping -s -a {server.address} -v -C {count} -S 4096 -p 7199")
     try:
         client.guest.run("sleep 1")
         result = client.guest.run(f"rping -c -a {server.address} -V -v -C {count} -S 4096 -p 7199",
