@@ -117,7 +117,7 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
-  } catch (const Failure& failure) {
+  } catch (const std::exception& failure) {
     fmt::print(stderr, "vernactl: {}\n", failure.what());
     return 1;
   }

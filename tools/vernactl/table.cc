@@ -27,7 +27,22 @@ std::string cell(const Json& value) {
 
 bool is_flat(const Json& value) { return !value.is_object() && !value.is_array(); }
 
-Table from_rows(const Json& array) {
+/// Members of an object within a row get columns of their own: {"sq": {"size": 1}} is sq.size.
+Json flatten(const Json& row) {
+  Json flat = Json::object();
+  for (const auto& [key, value] : row.items()) {
+    if (!value.is_object()) {
+      flat[key] = value;
+      continue;
+    }
+    for (const auto& [inner, element] : value.items()) flat[key + "." + inner] = element;
+  }
+  return flat;
+}
+
+Table from_rows(const Json& nested) {
+  Json array = Json::array();
+  for (const Json& row : nested) array.push_back(flatten(row));
   Table table;
   for (const Json& row : array)
     for (const auto& [key, value] : row.items())
@@ -109,7 +124,10 @@ void drop_zeros(Json& value) {
     drop_zeros(*it);
     const bool zero = it->is_number() && *it == 0;
     const bool hollow = it->is_object() && it->empty();
-    it = zero || hollow ? value.erase(it) : it + 1;
+    if (zero || hollow)
+      it = value.erase(it);
+    else
+      ++it;
   }
 }
 
