@@ -263,7 +263,8 @@ bool Nic::Impl::receive_wire(uint32_t byte_budget, Nanos now) {
     if (!frame.data) break;
     left -= frame.len + kFrameCost;
     parse_packet(frame.data, frame.len, &packet);
-    if (rdma.claims(packet)) {
+    // A frame that a switch floods is not ours because its IP address is: the MAC decides first.
+    if (eth.filter().is_local(packet.dmac()) && rdma.claims(packet)) {
       counters.port[VERNA_PORT_rx_to_rdma]++;
       rdma.receive(packet, now);
     } else {

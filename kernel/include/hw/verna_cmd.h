@@ -425,8 +425,9 @@ VERNA_ASSERT_SIZE(verna_cmd_modify_qp, 88);
  * @reserved1: zero
  * @gid: as on the wire; ::ffff:a.b.c.d speaks IPv4, else IPv6
  *
- * Frames to UDP port 4791 at the address (and VLAN) of a valid entry go to RDMA;
- * all others to Ethernet.
+ * Frames to UDP port 4791 at the address (and VLAN) of a valid entry go to RDMA
+ * if their MAC address is the permanent one or was added by ADD_MAC (whatever
+ * the receive mode); all others go to Ethernet.
  */
 struct verna_cmd_set_gid {
 	struct verna_cmd_hdr hdr;

@@ -17,10 +17,13 @@ bool MacFilter::enabled() const { return mode_ & VERNA_RX_MODE_ENABLE; }
 
 bool MacFilter::accepts(const uint8_t* dmac) const {
   if (mode_ & VERNA_RX_MODE_PROMISC) return true;
-  const uint64_t address = pack(dmac);
-  if (address == own_ || address == kBroadcast) return true;
   if ((dmac[0] & 1) && (mode_ & VERNA_RX_MODE_ALLMULTI)) return true;
-  return addresses_.contains(address);
+  return pack(dmac) == kBroadcast || is_local(dmac);
+}
+
+bool MacFilter::is_local(const uint8_t* dmac) const {
+  const uint64_t address = pack(dmac);
+  return address == own_ || addresses_.contains(address);
 }
 
 void MacFilter::reset() {

@@ -20,6 +20,9 @@ class MacFilter {
 
   bool accepts(const uint8_t* dmac) const;
 
+  /// An own address or one of the list, whatever the mode.
+  bool is_local(const uint8_t* dmac) const;
+
   bool contains(const uint8_t* mac) const { return addresses_.contains(pack(mac)); }
   bool full() const { return addresses_.size() >= max_addresses_; }
   /// False: it is there already.
