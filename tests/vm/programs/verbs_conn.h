@@ -22,7 +22,7 @@ struct conn_attr {
 	uint64_t send_ops;		/* IBV_QP_EX_WITH_*, 0: the plain interface */
 };
 
-static struct conn_attr conn_defaults(enum ibv_qp_type type)
+static inline struct conn_attr conn_defaults(enum ibv_qp_type type)
 {
 	return (struct conn_attr) {
 		.type = type, .depth = 16, .inline_len = 0,
@@ -50,7 +50,7 @@ struct conn {
 	struct peer peer;
 };
 
-static struct ibv_ah_attr path_to(struct conn *c)
+static inline struct ibv_ah_attr path_to(struct conn *c)
 {
 	return (struct ibv_ah_attr) {
 		.is_global = 1, .port_num = 1,
@@ -58,12 +58,12 @@ static struct ibv_ah_attr path_to(struct conn *c)
 	};
 }
 
-static int mtu_code(uint32_t bytes)
+static inline int mtu_code(uint32_t bytes)
 {
 	return __builtin_ctz(bytes) - 7;
 }
 
-static int to_init(struct conn *c)
+static inline int to_init(struct conn *c)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY,
@@ -75,7 +75,7 @@ static int to_init(struct conn *c)
 	return ibv_modify_qp(c->qp, &a, mask);
 }
 
-static int to_rtr(struct conn *c)
+static inline int to_rtr(struct conn *c)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTR, .path_mtu = mtu_code(c->s->mtu),
@@ -91,7 +91,7 @@ static int to_rtr(struct conn *c)
 	return ibv_modify_qp(c->qp, &a, mask);
 }
 
-static int to_rts(struct conn *c)
+static inline int to_rts(struct conn *c)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTS, .sq_psn = c->me.psn, .timeout = c->attr.timeout,
@@ -106,7 +106,7 @@ static int to_rts(struct conn *c)
 	return ibv_modify_qp(c->qp, &a, mask);
 }
 
-static int to_state(struct conn *c, enum ibv_qp_state state)
+static inline int to_state(struct conn *c, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr a = { .qp_state = state };
 
@@ -114,7 +114,7 @@ static int to_state(struct conn *c, enum ibv_qp_state state)
 }
 
 /* From RESET to RTS on both sides; receives may be posted after it. */
-static void conn_join(struct conn *c)
+static inline void conn_join(struct conn *c)
 {
 	struct side *s = c->s;
 
@@ -129,7 +129,7 @@ static void conn_join(struct conn *c)
 	meet(s);
 }
 
-static struct ibv_qp *make_qp(struct conn *c)
+static inline struct ibv_qp *make_qp(struct conn *c)
 {
 	struct side *s = c->s;
 	struct ibv_qp_init_attr_ex a = {
@@ -151,7 +151,7 @@ static struct ibv_qp *make_qp(struct conn *c)
 	return qp;
 }
 
-static void conn_open(struct side *s, struct conn *c, struct conn_attr attr)
+static inline void conn_open(struct side *s, struct conn *c, struct conn_attr attr)
 {
 	struct ibv_ah_attr path;
 
@@ -171,7 +171,7 @@ static void conn_open(struct side *s, struct conn *c, struct conn_attr attr)
 	MUST(c->ah, "cannot create an address handle");
 }
 
-static void conn_close(struct conn *c)
+static inline void conn_close(struct conn *c)
 {
 	meet(c->s);
 	MUST(!ibv_destroy_qp(c->qp), "cannot destroy a queue pair");
@@ -183,7 +183,7 @@ static void conn_close(struct conn *c)
 	MUST(!ibv_destroy_cq(c->rcq), "cannot destroy a CQ");
 }
 
-static enum ibv_qp_state conn_state(struct conn *c)
+static inline enum ibv_qp_state conn_state(struct conn *c)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr a;
@@ -194,7 +194,7 @@ static enum ibv_qp_state conn_state(struct conn *c)
 }
 
 /* The error may still be on its way to the kernel's view. */
-static bool conn_reaches(struct conn *c, enum ibv_qp_state state)
+static inline bool conn_reaches(struct conn *c, enum ibv_qp_state state)
 {
 	uint64_t limit = now_ms() + patience(c->s);
 
@@ -209,7 +209,7 @@ static bool conn_reaches(struct conn *c, enum ibv_qp_state state)
 /* ----------------------------------------------------------- completions */
 
 /* Return: was there one, within the time limit? */
-static bool take(struct conn *c, struct ibv_cq *cq, struct ibv_wc *wc)
+static inline bool take(struct conn *c, struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	uint64_t limit = now_ms() + patience(c->s);
 	unsigned int spins = 0;
@@ -231,7 +231,7 @@ static bool take(struct conn *c, struct ibv_cq *cq, struct ibv_wc *wc)
 }
 
 /* Takes the next completion, which must be of @wr_id and end like @status. */
-static struct ibv_wc expect(struct conn *c, struct ibv_cq *cq, uint64_t wr_id,
+static inline struct ibv_wc expect(struct conn *c, struct ibv_cq *cq, uint64_t wr_id,
 			    enum ibv_wc_status status)
 {
 	struct ibv_wc wc;
@@ -246,13 +246,13 @@ static struct ibv_wc expect(struct conn *c, struct ibv_cq *cq, uint64_t wr_id,
 	return wc;
 }
 
-static void expect_opcode(struct conn *c, const struct ibv_wc *wc, enum ibv_wc_opcode opcode)
+static inline void expect_opcode(struct conn *c, const struct ibv_wc *wc, enum ibv_wc_opcode opcode)
 {
 	CHECK(c->s, wc->status || wc->opcode == opcode, "opcode %d, expected %d", wc->opcode, opcode);
 }
 
 /* No completion is left, and none comes soon. */
-static void expect_none(struct conn *c)
+static inline void expect_none(struct conn *c)
 {
 	struct ibv_wc wc;
 
@@ -264,7 +264,7 @@ static void expect_none(struct conn *c)
 
 /* --------------------------------------------------------------- posting */
 
-static int post_recv(struct conn *c, uint64_t wr_id, struct ibv_sge *sge, int num_sge)
+static inline int post_recv(struct conn *c, uint64_t wr_id, struct ibv_sge *sge, int num_sge)
 {
 	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = sge, .num_sge = num_sge };
 	struct ibv_recv_wr *bad;
@@ -272,13 +272,13 @@ static int post_recv(struct conn *c, uint64_t wr_id, struct ibv_sge *sge, int nu
 	return ibv_post_recv(c->qp, &wr, &bad);
 }
 
-static struct ibv_sge sge_of(const struct region *r, size_t at, uint32_t len)
+static inline struct ibv_sge sge_of(const struct region *r, size_t at, uint32_t len)
 {
 	return (struct ibv_sge) { (uintptr_t)r->buf + at, len, r->mr->lkey };
 }
 
 /* A request of the plain kind; the caller changes what is special. */
-static struct ibv_send_wr make_wr(struct conn *c, uint64_t wr_id, enum ibv_wr_opcode opcode,
+static inline struct ibv_send_wr make_wr(struct conn *c, uint64_t wr_id, enum ibv_wr_opcode opcode,
 				  struct ibv_sge *sge, uint64_t remote, uint32_t rkey)
 {
 	struct ibv_send_wr wr = {
@@ -300,7 +300,7 @@ static struct ibv_send_wr make_wr(struct conn *c, uint64_t wr_id, enum ibv_wr_op
 	return wr;
 }
 
-static int post(struct conn *c, struct ibv_send_wr *wr)
+static inline int post(struct conn *c, struct ibv_send_wr *wr)
 {
 	struct ibv_send_wr *bad;
 

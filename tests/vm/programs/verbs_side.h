@@ -59,9 +59,9 @@ struct side {
 	unsigned int skipped;
 };
 
-static void note(struct side *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static inline void note(struct side *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void note(struct side *s, const char *format, ...)
+static inline void note(struct side *s, const char *format, ...)
 {
 	va_list args;
 
@@ -93,7 +93,7 @@ static void note(struct side *s, const char *format, ...)
 	} \
 } while (0)
 
-static uint64_t now_ms(void)
+static inline uint64_t now_ms(void)
 {
 	struct timespec t;
 
@@ -101,14 +101,14 @@ static uint64_t now_ms(void)
 	return t.tv_sec * 1000ull + t.tv_nsec / 1000000;
 }
 
-static uint64_t patience(const struct side *s)
+static inline uint64_t patience(const struct side *s)
 {
 	return s->failed ? 1000 : 30000;
 }
 
 /* ------------------------------------------------------------ the socket */
 
-static void exchange(struct side *s, const void *mine, void *theirs, size_t len)
+static inline void exchange(struct side *s, const void *mine, void *theirs, size_t len)
 {
 	size_t done;
 	ssize_t n;
@@ -123,7 +123,7 @@ static void exchange(struct side *s, const void *mine, void *theirs, size_t len)
 	}
 }
 
-static void meet(struct side *s)
+static inline void meet(struct side *s)
 {
 	uint8_t mine = 1, theirs;
 
@@ -133,7 +133,7 @@ static void meet(struct side *s)
 /* ------------------------------------------------------------ the report */
 
 /* Both sides have the same options, so they skip the same cases. */
-static bool begin(struct side *s, const char *name)
+static inline bool begin(struct side *s, const char *name)
 {
 	if (s->opt->only && !strstr(name, s->opt->only)) {
 		s->skipped++;
@@ -146,7 +146,7 @@ static bool begin(struct side *s, const char *name)
 }
 
 /* The verdict of both sides; in one process only the asking one prints. */
-static void end(struct side *s, const char *name)
+static inline void end(struct side *s, const char *name)
 {
 	uint8_t mine = s->failed, theirs;
 
@@ -162,7 +162,7 @@ static void end(struct side *s, const char *name)
 
 /* ---------------------------------------------------------- the contents */
 
-static uint64_t mix(uint64_t x)
+static inline uint64_t mix(uint64_t x)
 {
 	x += 0x9e3779b97f4a7c15ull;
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -171,7 +171,7 @@ static uint64_t mix(uint64_t x)
 }
 
 /* Bytes [from, from + len) of the stream that belongs to @key. */
-static void pattern_fill(uint8_t *buf, uint64_t from, size_t len, uint64_t key)
+static inline void pattern_fill(uint8_t *buf, uint64_t from, size_t len, uint64_t key)
 {
 	uint64_t word;
 	size_t skip, n;
@@ -188,7 +188,7 @@ static void pattern_fill(uint8_t *buf, uint64_t from, size_t len, uint64_t key)
 }
 
 /* Return: where it first differs, or -1. */
-static int64_t pattern_differs(const uint8_t *buf, uint64_t from, size_t len, uint64_t key)
+static inline int64_t pattern_differs(const uint8_t *buf, uint64_t from, size_t len, uint64_t key)
 {
 	uint8_t expected[4096];
 	size_t done, n, i;
@@ -205,7 +205,7 @@ static int64_t pattern_differs(const uint8_t *buf, uint64_t from, size_t len, ui
 	return -1;
 }
 
-static bool all_bytes(const uint8_t *buf, size_t len, uint8_t byte)
+static inline bool all_bytes(const uint8_t *buf, size_t len, uint8_t byte)
 {
 	size_t i;
 
@@ -214,21 +214,21 @@ static bool all_bytes(const uint8_t *buf, size_t len, uint8_t byte)
 	return i == len;
 }
 
-static bool all_guard(const uint8_t *buf, size_t len)
+static inline bool all_guard(const uint8_t *buf, size_t len)
 {
 	return all_bytes(buf, len, GUARD_BYTE);
 }
 
 /* ------------------------------------------------------------ the device */
 
-static bool gid_is_ipv4(const union ibv_gid *gid)
+static inline bool gid_is_ipv4(const union ibv_gid *gid)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 
 	return !memcmp(gid->raw, mapped, sizeof(mapped));
 }
 
-static int find_gid(struct ibv_context *ctx)
+static inline int find_gid(struct ibv_context *ctx)
 {
 	struct ibv_gid_entry entry;
 	int i;
@@ -242,7 +242,7 @@ static int find_gid(struct ibv_context *ctx)
 	return -1;
 }
 
-static struct ibv_context *open_device(const char *name)
+static inline struct ibv_context *open_device(const char *name)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_context *ctx = NULL;
@@ -257,7 +257,7 @@ static struct ibv_context *open_device(const char *name)
 }
 
 /* The socket is connected already. */
-static void side_open(struct side *s)
+static inline void side_open(struct side *s)
 {
 	uint32_t theirs;
 
@@ -276,7 +276,7 @@ static void side_open(struct side *s)
 		s->mtu = theirs;
 }
 
-static void side_close(struct side *s)
+static inline void side_close(struct side *s)
 {
 	MUST(!ibv_dealloc_pd(s->pd), "something still uses the protection domain");
 	MUST(!ibv_close_device(s->ctx), "cannot close the device");
@@ -302,7 +302,7 @@ struct region {
 	struct target remote;
 };
 
-static void region_open(struct side *s, struct region *r, size_t len)
+static inline void region_open(struct side *s, struct region *r, size_t len)
 {
 	struct target mine;
 
@@ -315,7 +315,7 @@ static void region_open(struct side *s, struct region *r, size_t len)
 	exchange(s, &mine, &r->remote, sizeof(mine));
 }
 
-static void region_close(struct side *s, struct region *r)
+static inline void region_close(struct side *s, struct region *r)
 {
 	meet(s);
 	MUST(!ibv_dereg_mr(r->mr), "cannot deregister memory");
