@@ -213,8 +213,10 @@ static int verna_check_init_attr(const struct verna_context *ctx,
 {
 	if (!check_comp_mask(attr->comp_mask,
 			     IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_CREATE_FLAGS |
 			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ||
-	    attr->srq || !verna_send_ops(attr->qp_type))
+	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS &&
+	     attr->create_flags) || attr->srq || !verna_send_ops(attr->qp_type))
 		return EOPNOTSUPP;
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->send_cq ||
 	    !attr->recv_cq)
@@ -276,6 +278,7 @@ struct ibv_qp *verna_create_qp_ex(struct ibv_context *ibctx,
 	ret = verna_check_init_attr(ctx, attr);
 	if (ret)
 		goto err;
+	real.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
 	qp = calloc(1, sizeof(*qp));
 	if (!qp) {
 		ret = ENOMEM;
