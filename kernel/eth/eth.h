@@ -23,7 +23,7 @@
 
 #define VERNA_MIN_LOG_RING	6
 #define VERNA_DEF_LOG_TX	10
-#define VERNA_DEF_LOG_RX	10
+#define VERNA_DEF_LOG_RX	11
 #define VERNA_RX_HEADROOM	(NET_SKB_PAD + NET_IP_ALIGN)
 #define VERNA_RX_COPYBREAK	256
 #define VERNA_RX_REFILL_BATCH	16
@@ -39,7 +39,7 @@ struct verna_eth;
  * @rec: record
  * @cons: entries consumed
  * @sn: sequence number of the last arming
- * @log_size: log2 of entries, as many as the queue has descriptors: no overrun
+ * @log_size: log2 of entries, at least as many as the queue has descriptors
  * @live: exists in the card
  */
 struct verna_eth_cq {

@@ -99,6 +99,7 @@ static struct page_pool *verna_rx_pool_create(struct verna_channel *chan, u8 log
 
 static int verna_rxq_alloc_mem(struct verna_channel *chan, u8 log_size)
 {
+	const struct verna_caps *caps = verna_caps(chan->eth->vdev);
 	size_t ring = sizeof(struct verna_rx_desc) << log_size;
 	struct verna_rxq *rxq = &chan->rx;
 	int err;
@@ -110,7 +111,9 @@ static int verna_rxq_alloc_mem(struct verna_channel *chan, u8 log_size)
 	if (err)
 		goto free_bufs;
 	rxq->rec = verna_mem_at(&rxq->mem, 0);
-	err = verna_eth_cq_alloc(chan, &rxq->cq, log_size);
+	/* Twice the size, so that what runs out first are buffers, and drops say so. */
+	err = verna_eth_cq_alloc(chan, &rxq->cq,
+				 min_t(u16, log_size + 1, caps->dev.log_max_cq_entries));
 	if (err)
 		goto free_mem;
 	return 0;
