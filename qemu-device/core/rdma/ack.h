@@ -9,8 +9,8 @@
 namespace verna {
 
 /// At most one acknowledge packet is pending. A positive one says "everything so far" and takes its
-/// sequence number when it is sent, so that one packet answers a whole batch; a NAK names the packet
-/// that it refuses and is not replaced by a positive one.
+/// sequence number when it is sent, so that one packet answers a whole batch; a NAK names the
+/// packet that it refuses and is not replaced by a positive one.
 class AckState {
  public:
   bool pending() const { return pending_; }

@@ -25,8 +25,7 @@ CommandResult check_sizes(const RdmaLimits& limits, const Create& c) {
   if (c.log_rq_size > limits.log_max_wqes) return VERNA_BAD_FIELD(Create, log_rq_size);
   if (c.log_rq_stride < kRqStrideMin || c.log_rq_stride > kRqStrideMax)
     return VERNA_BAD_FIELD(Create, log_rq_stride);
-  if (c.max_inline > limits.max_inline ||
-      VERNA_SQ_WQE_HDR + c.max_inline > 1u << c.log_sq_stride)
+  if (c.max_inline > limits.max_inline || VERNA_SQ_WQE_HDR + c.max_inline > 1u << c.log_sq_stride)
     return VERNA_BAD_FIELD(Create, max_inline);
   return CommandResult::ok();
 }

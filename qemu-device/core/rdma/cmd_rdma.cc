@@ -121,8 +121,7 @@ CommandResult RdmaEngine::Impl::create_mr(const verna_cmd_create_mr& c) {
   if (!region->dma && c.length > 0) {
     const PblStatus status = PageList::load(services.env.bus, c.hdr.function, c.mem, c.length,
                                             services.env.pbl_quota, &region->pages);
-    if (status != PblStatus::kOk)
-      return pbl_failure(status, offsetof(verna_cmd_create_mr, mem));
+    if (status != PblStatus::kOk) return pbl_failure(status, offsetof(verna_cmd_create_mr, mem));
   } else if (!region->dma && c.mem.num_pages != 0) {
     return VERNA_BAD_FIELD(verna_cmd_create_mr, mem);
   }

@@ -34,8 +34,8 @@ uint32_t icrc_prefix(const uint8_t* l3, uint32_t ip_len) {
     ip[10] = ip[11] = 0xff;  // header checksum
   }
   uint8_t* udp = ip + ip_len;
-  udp[6] = udp[7] = 0xff;        // checksum
-  udp[kUdpSize + 4] = 0xff;      // BTH: FECN, BECN, reserved
+  udp[6] = udp[7] = 0xff;    // checksum
+  udp[kUdpSize + 4] = 0xff;  // BTH: FECN, BECN, reserved
   return crc32(0, masked, 8 + len);
 }
 

@@ -44,7 +44,7 @@ struct RocePacket {
   uint32_t msn;
   uint32_t qkey;  // DETH
   uint32_t src_qpn;
-  uint32_t imm;  // as on the wire
+  uint32_t imm;       // as on the wire
   uint32_t inv_rkey;  // IETH
 
   const uint8_t* payload;
@@ -63,10 +63,10 @@ bool icrc_ok(const RocePacket& packet);
 /// Ethernet to UDP headers of one path, ready but for lengths and checksum.
 struct FrameTemplate {
   uint8_t bytes[14 + 4 + 40 + 8];
-  uint8_t length = 0;     // of `bytes`
-  uint8_t l3 = 0;         // offset of the IP header
+  uint8_t length = 0;      // of `bytes`
+  uint8_t l3 = 0;          // offset of the IP header
   uint8_t ip_version = 0;  // 0: no path
-  uint32_t ip_sum = 0;    // IPv4: sum of the header's words with length and checksum zero
+  uint32_t ip_sum = 0;     // IPv4: sum of the header's words with length and checksum zero
 };
 
 struct PathAddress {

@@ -10,9 +10,10 @@ namespace {
 constexpr uint8_t kRnrForever = 7;
 
 /// IBA's table of RNR timers, in units of 10 us.
-constexpr uint32_t kRnrDelay[32] = {65536, 1,   2,   3,   4,   6,   8,    12,   16,   24,   32,
-                                    48,    64,  96,  128, 192, 256, 384,  512,  768,  1024, 1536,
-                                    2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
+constexpr uint32_t kRnrDelay[32] = {65536, 1,    2,    3,     4,     6,     8,     12,
+                                    16,    24,   32,   48,    64,    96,    128,   192,
+                                    256,   384,  512,  768,   1024,  1536,  2048,  3072,
+                                    4096,  6144, 8192, 12288, 16384, 24576, 32768, 49152};
 
 }  // namespace
 
@@ -101,8 +102,8 @@ void Completer::progress(Nanos now) {
   if (ctx_.can_send()) ctx_.wake();
 }
 
-/// The oldest unacknowledged packet, or the answer to it, was lost. Asks for it once; what follows of
-/// the old flight tells nothing new.
+/// The oldest unacknowledged packet, or the answer to it, was lost. Asks for it once; what follows
+/// of the old flight tells nothing new.
 void Completer::missing(Nanos now) {
   if (gap_handled_ || !ctx_.can_send() || window_.policy->outstanding() == 0) return;
   gap_handled_ = true;
@@ -238,8 +239,8 @@ void Completer::on_atomic_response(const RocePacket& packet, Nanos now) {
   progress(now);
 }
 
-/// Writes a response at `offset` of the request's data segments, which are read from the host's queue
-/// once per request.
+/// Writes a response at `offset` of the request's data segments, which are read from the host's
+/// queue once per request.
 verna_cqe_status Completer::place(const SendRequest& request, uint64_t offset, const uint8_t* data,
                                   uint32_t len) {
   if (!response_valid_ || response_index_ != request.wqe_index) {

@@ -6,8 +6,8 @@
 
 namespace verna {
 
-/// Handles acknowledgements, NAKs and responses of a reliable queue pair, and its retransmission and
-/// RNR timers. Every completion of a send queue is written here.
+/// Handles acknowledgements, NAKs and responses of a reliable queue pair, and its retransmission
+/// and RNR timers. Every completion of a send queue is written here.
 class Completer {
  public:
   Completer(QpContext& context, SendWindow& window);
@@ -25,8 +25,8 @@ class Completer {
   void complete_local(uint32_t index, const SendWqe& wqe, Nanos now);
   void fail_local(uint32_t index, uint8_t cqe_opcode, verna_cqe_status status, Nanos now);
 
-  /// Completes the oldest request of the window, or else the next of the queue, as flushed. There must
-  /// be one.
+  /// Completes the oldest request of the window, or else the next of the queue, as flushed. There
+  /// must be one.
   void flush_one(Nanos now);
   /// In SQD: reports once that all sent work is acknowledged.
   void check_drained();

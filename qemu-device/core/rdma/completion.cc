@@ -67,8 +67,7 @@ void Completer::complete_local(uint32_t index, const SendWqe& wqe, Nanos now) {
   ctx_.complete(ctx_.send_cq, &cqe, false, now);
 }
 
-void Completer::fail_local(uint32_t index, uint8_t cqe_opcode, verna_cqe_status status,
-                           Nanos now) {
+void Completer::fail_local(uint32_t index, uint8_t cqe_opcode, verna_cqe_status status, Nanos now) {
   ctx_.count(VERNA_RDMA_local_errors);
   verna_cqe cqe = make_cqe(index, cqe_opcode, status);
   ctx_.complete(ctx_.send_cq, &cqe, false, now);
@@ -110,8 +109,8 @@ void Completer::retry_timer_expired(void* self, Nanos now) {
   static_cast<Completer*>(self)->on_timeout(now);
 }
 
-/// Only the peer's silence counts: packets that wait for room on our own wire, or for their turn, are
-/// not late.
+/// Only the peer's silence counts: packets that wait for room on our own wire, or for their turn,
+/// are not late.
 void Completer::on_timeout(Nanos now) {
   if (!ctx_.can_send() || window_.requests.empty() || window_.rnr_wait) return;
   const bool waiting = window_.policy->again() && !window_.blocked;

@@ -42,8 +42,7 @@ verna_cqe_status DatagramSender::check() {
     return VERNA_CQE_LOC_QP_OP_ERR;
   if (!set_path()) return VERNA_CQE_LOC_QP_OP_ERR;
   const FrameTemplate& path = ctx_.path.frame();
-  const uint64_t ip_len =
-      wqe_.length + (path.length - path.l3) + kBthSize + 8 + 4 + 3 + kIcrcSize;
+  const uint64_t ip_len = wqe_.length + (path.length - path.l3) + kBthSize + 8 + 4 + 3 + kIcrcSize;
   if (wqe_.length > kMaxDatagram || ip_len > ctx_.services.mtu) return VERNA_CQE_LOC_LEN_ERR;
   if (!wqe_.sge.check(ctx_.services.memory, ctx_.accessor(), 0)) return VERNA_CQE_LOC_PROT_ERR;
   return VERNA_CQE_OK;

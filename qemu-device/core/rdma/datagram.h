@@ -13,9 +13,7 @@ class DatagramSender {
  public:
   DatagramSender(QpContext& context, Completer& completer) : ctx_(context), completer_(completer) {}
 
-  bool has_work() const {
-    return ctx_.state == VERNA_QPS_RTS && ctx_.sq.available() > 0;
-  }
+  bool has_work() const { return ctx_.state == VERNA_QPS_RTS && ctx_.sq.available() > 0; }
   TxSource::Result transmit(int64_t* budget, Nanos now);
   void start(uint32_t psn) { psn_ = psn; }
   uint32_t psn() const { return psn_; }

@@ -36,12 +36,11 @@ void describe_qp(std::string* out, const QpSummary& s, const QpContext& c) {
       "\"rq\":{{\"size\":{},\"next\":{},\"posted\":{},\"doorbell\":{}}},"
       "\"oldest_psn\":{},\"next_psn\":{},\"expected_psn\":{},\"in_flight\":{},"
       "\"responses_due\":{},\"rnr_wait\":{},\"blocked\":{}}}",
-      c.qpn, type_name(c.type), state_name(c.state), c.pd->pdn, c.send_cq->cqn(),
-      c.recv_cq->cqn(), c.uar, c.fn, uint16_t{c.attr.path_mtu}, uint32_t{c.attr.dest_qpn},
-      gid_text(c.attr.av.dgid), c.sq.size(), c.sq.next_index(), c.sq.available(),
-      c.sq.need_doorbell(), c.rq.size(), c.rq.next_index(), c.rq.available(),
-      c.rq.need_doorbell(), s.oldest_psn, s.next_psn, s.expected_psn, s.in_flight,
-      s.responses_due, s.rnr_wait, s.blocked);
+      c.qpn, type_name(c.type), state_name(c.state), c.pd->pdn, c.send_cq->cqn(), c.recv_cq->cqn(),
+      c.uar, c.fn, uint16_t{c.attr.path_mtu}, uint32_t{c.attr.dest_qpn}, gid_text(c.attr.av.dgid),
+      c.sq.size(), c.sq.next_index(), c.sq.available(), c.sq.need_doorbell(), c.rq.size(),
+      c.rq.next_index(), c.rq.available(), c.rq.need_doorbell(), s.oldest_psn, s.next_psn,
+      s.expected_psn, s.in_flight, s.responses_due, s.rnr_wait, s.blocked);
 }
 
 /// Objects in order of their number, separated by commas, in brackets.
@@ -60,9 +59,8 @@ std::string json_array(const Map& objects, F describe) {
 std::string RdmaEngine::describe_qps() const {
   std::map<uint32_t, const Qp*> sorted;
   for (const auto& [qpn, qp] : impl_->qps) sorted[qpn] = qp.get();
-  return json_array(sorted, [](std::string* out, const Qp& qp) {
-    describe_qp(out, qp.summary(), qp.context());
-  });
+  return json_array(
+      sorted, [](std::string* out, const Qp& qp) { describe_qp(out, qp.summary(), qp.context()); });
 }
 
 std::string RdmaEngine::describe_mrs() const {

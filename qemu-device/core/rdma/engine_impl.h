@@ -42,7 +42,8 @@ struct RdmaEngine::Impl {
 
 inline constexpr uint32_t kGsiQpn = 1;
 
-/// Status for a page list that could not be loaded; `mem_offset` is the field's place in the command.
+/// Status for a page list that could not be loaded; `mem_offset` is the field's place in the
+/// command.
 CommandResult pbl_failure(PblStatus status, uint32_t mem_offset);
 
 }  // namespace verna

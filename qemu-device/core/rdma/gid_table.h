@@ -40,7 +40,7 @@ class GidTable {
 
   std::vector<GidEntry> entries_;
   uint32_t generation_ = 1;
-  size_t used_ = 0;           // entries at or above are not valid
+  size_t used_ = 0;          // entries at or above are not valid
   mutable size_t last_ = 0;  // of the last match
 };
 

@@ -20,9 +20,9 @@ struct QpSummary {
   bool blocked;
 };
 
-/// A queue pair is one source of the transmit scheduler: when it has its turn it first sends what the
-/// responder owes (answers and acknowledgements) and what the requester has, or, in an error state,
-/// flushes its queues.
+/// A queue pair is one source of the transmit scheduler: when it has its turn it first sends what
+/// the responder owes (answers and acknowledgements) and what the requester has, or, in an error
+/// state, flushes its queues.
 class Qp final : public TxSource {
  public:
   explicit Qp(RdmaServices& services);
@@ -37,8 +37,8 @@ class Qp final : public TxSource {
   verna_qp_attr query() const;
   QpSummary summary() const;
 
-  /// A packet for this queue pair whose headers are parsed and whose ICRC is not checked yet. Counts
-  /// it.
+  /// A packet for this queue pair whose headers are parsed and whose ICRC is not checked yet.
+  /// Counts it.
   void receive(const RocePacket& packet, Nanos now);
 
   /// The host rang: looks at both queues.
@@ -55,9 +55,7 @@ class Qp final : public TxSource {
   Result transmit_datagrams(int64_t* budget, Nanos now);
   Result transmit_connected(int64_t* budget, Nanos now);
   Result flush(int64_t* budget, Nanos now);
-  bool flushing() const {
-    return ctx_.state == VERNA_QPS_ERR || ctx_.state == VERNA_QPS_SQE;
-  }
+  bool flushing() const { return ctx_.state == VERNA_QPS_ERR || ctx_.state == VERNA_QPS_SQE; }
   void refresh_for_flush();
   bool sq_to_flush() const;
   bool rq_to_flush() const;

@@ -23,7 +23,8 @@ bool pkey_fits(uint16_t pkey) { return (pkey & 0x7fff) == (kDefaultPkey & 0x7fff
 
 }  // namespace
 
-/// The checks that come before anything is executed, in the order of the rule table. False: counted.
+/// The checks that come before anything is executed, in the order of the rule table. False:
+/// counted.
 bool Qp::accept(const RocePacket& packet) {
   const OpInfo& op = *packet.op;
   verna_rdma_counter reason;

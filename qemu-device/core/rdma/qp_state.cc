@@ -12,13 +12,13 @@ constexpr uint8_t kAlways = to(VERNA_QPS_RESET) | to(VERNA_QPS_ERR);
 
 /// States that may follow each state (IBA, figure "QP/EE Context State Diagram").
 constexpr uint8_t kNextStates[] = {
-    kAlways | to(VERNA_QPS_INIT),                                          // RESET
-    kAlways | to(VERNA_QPS_INIT) | to(VERNA_QPS_RTR),                      // INIT
-    kAlways | to(VERNA_QPS_RTS),                                           // RTR
-    kAlways | to(VERNA_QPS_RTS) | to(VERNA_QPS_SQD),                       // RTS
-    kAlways | to(VERNA_QPS_RTS) | to(VERNA_QPS_SQD),                       // SQD
-    kAlways | to(VERNA_QPS_RTS),                                           // SQE
-    kAlways,                                                               // ERR
+    kAlways | to(VERNA_QPS_INIT),                      // RESET
+    kAlways | to(VERNA_QPS_INIT) | to(VERNA_QPS_RTR),  // INIT
+    kAlways | to(VERNA_QPS_RTS),                       // RTR
+    kAlways | to(VERNA_QPS_RTS) | to(VERNA_QPS_SQD),   // RTS
+    kAlways | to(VERNA_QPS_RTS) | to(VERNA_QPS_SQD),   // SQD
+    kAlways | to(VERNA_QPS_RTS),                       // SQE
+    kAlways,                                           // ERR
 };
 
 constexpr uint8_t kQpAccess = VERNA_ACCESS_ALL & ~VERNA_ACCESS_ZERO_BASED;
@@ -170,8 +170,8 @@ void Qp::to_rts(verna_qp_state from) {
   ctx_.wake();
 }
 
-/// Forgets everything but identity and queues. The host begins both queues at 0 again, and its first
-/// post rings.
+/// Forgets everything but identity and queues. The host begins both queues at 0 again, and its
+/// first post rings.
 void Qp::to_reset() {
   ctx_.services.env.scheduler.remove(this);
   ctx_.state = VERNA_QPS_RESET;

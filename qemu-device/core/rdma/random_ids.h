@@ -21,7 +21,8 @@ class RandomIds {
   RandomIds(Rng& rng, unsigned bits, uint32_t first)
       : rng_(rng), shift_(32 - bits), first_(first) {}
 
-  /// The space must be much larger than the live numbers and the quarantine, so that this ends soon.
+  /// The space must be much larger than the live numbers and the quarantine, so that this ends
+  /// soon.
   uint32_t allocate() {
     uint32_t id;
     do {

@@ -116,8 +116,7 @@ Requester::Step Requester::start_next(int64_t* budget, Nanos now) {
   request.opcode = wqe_.opcode;
   request.flags = wqe_.flags;
   // A very long READ goes alone, so that the sequence numbers on the way stay distinguishable.
-  if (window_.policy->outstanding() > 0 &&
-      window_.policy->outstanding() + request.span > kPsnHalf)
+  if (window_.policy->outstanding() > 0 && window_.policy->outstanding() + request.span > kPsnHalf)
     return Step::kBlocked;
   window_.requests.push(request);
   if (request.has_response()) window_.responses_due++;
@@ -198,8 +197,7 @@ Requester::Part Requester::plan(const SendRequest& request, uint32_t psn) {
   part.bth.psn = psn;
   if (service == kServiceRc) {
     // Without an answer the window would never open again, so its last packet asks, too.
-    const bool closing =
-        window_.policy->outstanding() + part.span >= window_.congestion->window();
+    const bool closing = window_.policy->outstanding() + part.span >= window_.congestion->window();
     part.bth.ack_req = part.last || closing || ++unasked_ >= kAckEvery;
     if (part.bth.ack_req) unasked_ = 0;
   }
@@ -227,8 +225,7 @@ Access Requester::fill(const Part& part, uint8_t* frame) {
     std::memcpy(p, wqe_.inline_data.data() + part.done, part.payload);
   } else if (part.payload > 0) {
     if (sge_position_ != part.done) wqe_.sge.seek(part.done);
-    const Access access =
-        wqe_.sge.gather(ctx_.services.memory, ctx_.accessor(), p, part.payload);
+    const Access access = wqe_.sge.gather(ctx_.services.memory, ctx_.accessor(), p, part.payload);
     sge_position_ = part.done + part.payload;
     if (access != Access::kOk) {
       wqe_valid_ = false;
@@ -249,8 +246,7 @@ Requester::Step Requester::send_packet(const SendRequest& request, uint32_t psn,
     len = roce_frame_len(ctx_.path.frame(), part.bth.opcode, part.payload);
     uint8_t* frame = ctx_.path.mac().reserve(len);
     if (!frame) return Step::kWireFull;
-    if (fill(part, frame) != Access::kOk)
-      return fail_started(request, VERNA_CQE_LOC_PROT_ERR, now);
+    if (fill(part, frame) != Access::kOk) return fail_started(request, VERNA_CQE_LOC_PROT_ERR, now);
     ctx_.path.mac().commit(len);
     ctx_.count(VERNA_RDMA_tx_packets);
     ctx_.count(VERNA_RDMA_tx_bytes, len);
@@ -262,8 +258,7 @@ Requester::Step Requester::send_packet(const SendRequest& request, uint32_t psn,
   return Step::kSent;
 }
 
-void Requester::sent(const SendRequest& request, const Part& part, uint32_t frame_len,
-                     Nanos now) {
+void Requester::sent(const SendRequest& request, const Part& part, uint32_t frame_len, Nanos now) {
   if (window_.policy->again()) {
     ctx_.count(VERNA_RDMA_tx_retransmits);
     ctx_.trace().point(Stage::kRetransmit, ctx_.qpn, part.bth.psn);

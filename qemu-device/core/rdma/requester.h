@@ -8,9 +8,9 @@ namespace verna {
 
 class Completer;
 
-/// Sends the requests of an RC or UC queue pair, each packet straight from the host's memory into the
-/// frame. Which packet goes next the reliability policy says; a packet that goes again is made anew
-/// from the host's queue and memory. (UC acknowledges its own packets as soon as they went.)
+/// Sends the requests of an RC or UC queue pair, each packet straight from the host's memory into
+/// the frame. Which packet goes next the reliability policy says; a packet that goes again is made
+/// anew from the host's queue and memory. (UC acknowledges its own packets as soon as they went.)
 ///
 /// A request with an error of its own waits until all before it are complete; then it completes in
 /// error, and the queue with it.
@@ -52,8 +52,8 @@ class Requester {
   QpContext& ctx_;
   SendWindow& window_;
   Completer& completer_;
-  SendWqe wqe_;                // the request that is being sent
-  uint32_t wqe_index_ = 0;     // its index
+  SendWqe wqe_;             // the request that is being sent
+  uint32_t wqe_index_ = 0;  // its index
   bool wqe_valid_ = false;
   uint64_t sge_position_ = 0;  // byte of the message at which wqe_.sge stands
   uint32_t unasked_ = 0;       // packets since we last asked for an acknowledgement

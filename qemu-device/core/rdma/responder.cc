@@ -74,7 +74,8 @@ bool Responder::check_psn_unreliable(const RocePacket& packet) {
   return drop_unreliable(packet, VERNA_RDMA_rx_drop_sequence);
 }
 
-/// A request that was executed before. Its answer may have been lost: answer again, execute nothing.
+/// A request that was executed before. Its answer may have been lost: answer again, execute
+/// nothing.
 void Responder::duplicate(const RocePacket& packet) {
   const OpInfo& op = *packet.op;
   if (op.has(kOpRead)) {
@@ -174,8 +175,7 @@ bool Responder::check_access(const RocePacket& packet, Nanos now) {
   if (op.has(kOpReth)) {
     good = memory.check(who, packet.rkey, packet.va, packet.dma_len, needed_right(op));
   } else if (op.has(kOpAtomicEth)) {
-    if (packet.va % 8 != 0)
-      return refuse(packet, kNakInvalid, VERNA_RDMA_rx_drop_protection, now);
+    if (packet.va % 8 != 0) return refuse(packet, kNakInvalid, VERNA_RDMA_rx_drop_protection, now);
     good = memory.check(who, packet.rkey, packet.va, 8, VERNA_ACCESS_REMOTE_ATOMIC);
   } else if (op.has(kOpIeth)) {
     good = memory.can_invalidate(who, packet.inv_rkey, true);
@@ -243,11 +243,10 @@ void Responder::execute_read(const RocePacket& packet) {
 }
 
 bool Responder::execute_atomic(const RocePacket& packet, Nanos now) {
-  const AtomicOp op =
-      packet.opcode == kCompareSwap ? AtomicOp::kCompareSwap : AtomicOp::kFetchAdd;
+  const AtomicOp op = packet.opcode == kCompareSwap ? AtomicOp::kCompareSwap : AtomicOp::kFetchAdd;
   uint64_t original = 0;
-  const Access access = ctx_.services.memory.atomic64(
-      ctx_.accessor(), packet.rkey, packet.va, op, packet.swap_add, packet.compare, &original);
+  const Access access = ctx_.services.memory.atomic64(ctx_.accessor(), packet.rkey, packet.va, op,
+                                                      packet.swap_add, packet.compare, &original);
   if (access != Access::kOk) return refuse_access(packet, access, now);
   msn_ = psn_add(msn_, 1);
   responses_.add_atomic(packet.psn, msn_, original);
@@ -263,8 +262,7 @@ void Responder::advance(uint32_t span) {
 void Responder::complete_recv(const RocePacket& packet, Nanos now) {
   const OpInfo& op = *packet.op;
   const bool write = op.has(kOpWrite);
-  verna_cqe cqe =
-      make_cqe(0, write ? VERNA_CQE_RECV_RDMA_WITH_IMM : VERNA_CQE_RECV, VERNA_CQE_OK);
+  verna_cqe cqe = make_cqe(0, write ? VERNA_CQE_RECV_RDMA_WITH_IMM : VERNA_CQE_RECV, VERNA_CQE_OK);
   cqe.byte_len = write ? write_length_ : received_;
   if (op.has(kOpImm)) {
     cqe.flags |= VERNA_CQE_F_IMM;

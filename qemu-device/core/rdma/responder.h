@@ -8,9 +8,10 @@
 
 namespace verna {
 
-/// Executes SEND, WRITE, READ and atomics that arrive for an RC or UC queue pair. A packet passes the
-/// states psn, sequence, length, resources, access, execute, acknowledge, one function each; each may
-/// end it. What is to be sent waits in Responses, so that receiving never waits for the wire.
+/// Executes SEND, WRITE, READ and atomics that arrive for an RC or UC queue pair. A packet passes
+/// the states psn, sequence, length, resources, access, execute, acknowledge, one function each;
+/// each may end it. What is to be sent waits in Responses, so that receiving never waits for the
+/// wire.
 ///
 /// RC answers what it refuses with a NAK; UC drops the rest of the message silently.
 class Responder {
@@ -76,7 +77,7 @@ class Responder {
   Message message_ = Message::kNone;
   uint32_t received_ = 0;  // bytes placed
   uint32_t write_rkey_ = 0;
-  uint64_t write_va_ = 0;      // of the next byte
+  uint64_t write_va_ = 0;  // of the next byte
   uint32_t write_left_ = 0;
   uint32_t write_length_ = 0;
 };

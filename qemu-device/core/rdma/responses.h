@@ -14,12 +14,12 @@ namespace verna {
 /// gets the same answer without being executed again.
 struct ResponderResource {
   uint32_t first_psn;
-  uint32_t span;      // sequence numbers
-  uint32_t msn;       // after this request
+  uint32_t span;  // sequence numbers
+  uint32_t msn;   // after this request
   bool atomic;
-  bool pending;       // part of the answer is to be sent
+  bool pending;  // part of the answer is to be sent
   uint32_t rkey;
-  uint64_t va;        // READ: of the whole request
+  uint64_t va;  // READ: of the whole request
   uint32_t length;
   uint64_t original;  // atomic
 

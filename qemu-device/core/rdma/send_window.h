@@ -22,7 +22,9 @@ struct SendRequest {
   uint8_t opcode;  // verna_wr_opcode
   uint8_t flags;
 
-  bool has_response() const { return opcode >= VERNA_WR_RDMA_READ && opcode <= VERNA_WR_ATOMIC_FADD; }
+  bool has_response() const {
+    return opcode >= VERNA_WR_RDMA_READ && opcode <= VERNA_WR_ATOMIC_FADD;
+  }
   bool contains(uint32_t psn) const { return psn_distance(first_psn, psn) < span; }
   uint32_t end_psn() const { return psn_add(first_psn, span); }
 };

@@ -50,8 +50,7 @@ Access SgeList::walk(uint32_t len, F copy) {
   return Access::kOk;
 }
 
-Access SgeList::gather(const MemoryTable& memory, const Accessor& who, uint8_t* dst,
-                       uint32_t len) {
+Access SgeList::gather(const MemoryTable& memory, const Accessor& who, uint8_t* dst, uint32_t len) {
   return walk(len, [&](uint32_t key, uint64_t addr, uint32_t n) {
     const Access access = memory.read(who, key, addr, dst, n, 0);
     dst += n;

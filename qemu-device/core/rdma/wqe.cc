@@ -26,15 +26,15 @@ struct WrInfo {
 
 /// Indexed by verna_wr_opcode. SEND of UD and GSI carries an address vector instead of a body.
 constexpr WrInfo kWrInfo[] = {
-    {kRc | kUc | kUd, kNone, true, VERNA_CQE_SEND},    // SEND
-    {kRc | kUc | kUd, kNone, true, VERNA_CQE_SEND},    // SEND_WITH_IMM
-    {kRc, kNone, true, VERNA_CQE_SEND},                // SEND_WITH_INV
-    {kRc | kUc, kRdma, true, VERNA_CQE_RDMA_WRITE},    // RDMA_WRITE
-    {kRc | kUc, kRdma, true, VERNA_CQE_RDMA_WRITE},    // RDMA_WRITE_WITH_IMM
-    {kRc, kRdma, false, VERNA_CQE_RDMA_READ},          // RDMA_READ
-    {kRc, kAtomic, false, VERNA_CQE_ATOMIC_CAS},       // ATOMIC_CAS
-    {kRc, kAtomic, false, VERNA_CQE_ATOMIC_FADD},      // ATOMIC_FADD
-    {kRc | kUc, kNone, false, VERNA_CQE_LOCAL_INV},    // LOCAL_INV
+    {kRc | kUc | kUd, kNone, true, VERNA_CQE_SEND},  // SEND
+    {kRc | kUc | kUd, kNone, true, VERNA_CQE_SEND},  // SEND_WITH_IMM
+    {kRc, kNone, true, VERNA_CQE_SEND},              // SEND_WITH_INV
+    {kRc | kUc, kRdma, true, VERNA_CQE_RDMA_WRITE},  // RDMA_WRITE
+    {kRc | kUc, kRdma, true, VERNA_CQE_RDMA_WRITE},  // RDMA_WRITE_WITH_IMM
+    {kRc, kRdma, false, VERNA_CQE_RDMA_READ},        // RDMA_READ
+    {kRc, kAtomic, false, VERNA_CQE_ATOMIC_CAS},     // ATOMIC_CAS
+    {kRc, kAtomic, false, VERNA_CQE_ATOMIC_FADD},    // ATOMIC_FADD
+    {kRc | kUc, kNone, false, VERNA_CQE_LOCAL_INV},  // LOCAL_INV
 };
 
 template <size_t N>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Reliability policies: pure bookkeeping of packet sequence numbers. They build no packets, touch no
-// memory of the host and read no clock. Requester, responder and completer work through these two
-// interfaces and never ask which policy is set.
+// Reliability policies: pure bookkeeping of packet sequence numbers. They build no packets, touch
+// no memory of the host and read no clock. Requester, responder and completer work through these
+// two interfaces and never ask which policy is set.
 #pragma once
 
 #include <memory>
@@ -30,8 +30,8 @@ class SenderPolicy {
   virtual uint32_t oldest() const = 0;
   virtual uint32_t fresh() const = 0;
 
-  /// Everything before `psn` has arrived; `psn` lies in [oldest(), fresh()]. Returns how many numbers
-  /// that acknowledges.
+  /// Everything before `psn` has arrived; `psn` lies in [oldest(), fresh()]. Returns how many
+  /// numbers that acknowledges.
   virtual uint32_t on_acked_before(uint32_t psn) = 0;
   /// The packet `psn` in [oldest(), fresh()) is missing at the peer.
   virtual void on_missing(uint32_t psn) = 0;
