@@ -450,7 +450,7 @@ static void *poster(void *arg)
 {
 	uint64_t base = (uintptr_t)arg * PER_THREAD;
 	static uint32_t sink[THREADS];
-	uint32_t value = 1;
+	static uint32_t value = 1;	/* outlives the thread, as requests do */
 	int i;
 
 	for (i = 0; i < PER_THREAD; i++) {
