@@ -25,10 +25,11 @@ CommandResult CqTable::create(const verna_cmd_create_cq& cmd) {
   PageList memory;
   const PblStatus status = PageList::load(bus_, fn, cmd.mem, place.end(), quota_, &memory);
   if (status != PblStatus::kOk) return pbl_result(status, offsetof(verna_cmd_create_cq, mem));
+  if (!fits_record(memory, cmd.rec_offset)) return VERNA_BAD_FIELD(verna_cmd_create_cq, rec_offset);
   const uint32_t cqn = free_number();
   auto cq = std::make_unique<Cq>(cqn, fn, cmd.eqn, &flush_list_);
   if (!cq->init(&bus_, std::move(memory), place.layout()))
-    return VERNA_BAD_FIELD(verna_cmd_create_cq, rec_offset);
+    return VERNA_BAD_FIELD(verna_cmd_create_cq, ring_offset);
   eqs_.add_user(cmd.eqn);
   cqs_[cqn] = std::move(cq);
   next_ = cqn + 1;

@@ -34,8 +34,9 @@ CommandResult EventQueues::create(const verna_cmd_create_eq& cmd) {
   PageList memory;
   const PblStatus status = PageList::load(bus_, fn, cmd.mem, place.end(), quota_, &memory);
   if (status != PblStatus::kOk) return pbl_result(status, offsetof(verna_cmd_create_eq, mem));
+  if (!fits_record(memory, cmd.rec_offset)) return VERNA_BAD_FIELD(verna_cmd_create_eq, rec_offset);
   if (!eq->ring.init(&bus_, fn, std::move(memory), place.layout()))
-    return VERNA_BAD_FIELD(verna_cmd_create_eq, rec_offset);
+    return VERNA_BAD_FIELD(verna_cmd_create_eq, ring_offset);
   eq->eqn = cmd.id;
   eq->fn = fn;
   eq->vector = cmd.vector;

@@ -4,6 +4,7 @@
 
 #include "ctrl/pbl_result.h"
 #include "eth/eth_engine.h"
+#include "queue/ring_place.h"
 
 namespace verna {
 namespace {
@@ -23,7 +24,7 @@ CommandResult init_result(TxQueue::Init init) {
     case TxQueue::Init::kOk:
       return CommandResult::ok();
     case TxQueue::Init::kBadLayout:
-      return VERNA_BAD_FIELD(verna_cmd_create_ethq, rec_offset);
+      return VERNA_BAD_FIELD(verna_cmd_create_ethq, ring_offset);
     default:
       return CommandResult::fail(VERNA_CMD_DMA_FAULT);
   }
@@ -78,6 +79,8 @@ CommandResult EthEngine::prepare_queue(const verna_cmd_create_ethq& cmd, uint8_t
   setup->uar = cmd.uar;
   setup->layout = {cmd.rec_offset, cmd.ring_offset, cmd.log_size, log_stride};
   setup->cq = cq;
+  if (status == PblStatus::kOk && !fits_record(setup->memory, cmd.rec_offset))
+    return VERNA_BAD_FIELD(verna_cmd_create_ethq, rec_offset);
   return pbl_result(status, offsetof(verna_cmd_create_ethq, mem));
 }
 

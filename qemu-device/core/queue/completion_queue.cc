@@ -8,7 +8,7 @@ namespace verna {
 bool PhaseRing::init(HostBus* bus, FunctionId fn, PageList memory, const Layout& layout) {
   if (layout.log_size > 24 || (layout.entry_size != 32 && layout.entry_size != 64)) return false;
   const uint64_t ring_bytes = uint64_t{layout.entry_size} << layout.log_size;
-  if (!fits_aligned(memory, layout.rec_offset, kRecordSize, kRecordSize)) return false;
+  if (!fits_record(memory, layout.rec_offset)) return false;
   if (!fits_aligned(memory, layout.ring_offset, ring_bytes, layout.entry_size)) return false;
   bus_ = bus;
   fn_ = fn;

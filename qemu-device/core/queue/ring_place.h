@@ -20,6 +20,11 @@ inline bool fits_aligned(const PageList& memory, uint64_t offset, uint64_t size,
   return (memory.translate(offset, &run) & (align - 1)) == 0;
 }
 
+/// The same for a record.
+inline bool fits_record(const PageList& memory, uint64_t offset) {
+  return fits_aligned(memory, offset, kRecordSize, kRecordSize);
+}
+
 /// Where a command says that a CQ or an EQ lies.
 struct RingPlace {
   uint32_t rec_offset;

@@ -12,7 +12,7 @@ bool WorkQueue::init(HostBus* bus, FunctionId fn, const PageList* memory, const 
   if (layout.log_size > 20 || layout.log_stride < 4 || layout.log_stride > 12) return false;
   const uint64_t stride_bytes = uint64_t{1} << layout.log_stride;
   const uint64_t ring_bytes = stride_bytes << layout.log_size;
-  if (!fits_aligned(*memory, layout.rec_offset, kRecordSize, kRecordSize)) return false;
+  if (!fits_record(*memory, layout.rec_offset)) return false;
   if (!fits_aligned(*memory, layout.ring_offset, ring_bytes, stride_bytes)) return false;
   bus_ = bus;
   fn_ = fn;
