@@ -11,40 +11,12 @@
 #include <random>
 
 #include "ctrl/control_server.h"
+#include "host/mapped_bus.h"
 #include "mac/host_queue_port.h"
 #include "mac/shm_link_port.h"
 #include "nic.h"
 
 namespace {
-
-using verna::AtomicOp;
-using verna::FunctionId;
-
-class HostOpsBus final : public verna::HostBus {
- public:
-  HostOpsBus(const verna_host_ops& ops, void* opaque) : ops_(ops), opaque_(opaque) {}
-
-  bool read(FunctionId fn, uint64_t addr, void* dst, size_t len) override {
-    return ops_.read(opaque_, fn, addr, dst, len);
-  }
-  bool write(FunctionId fn, uint64_t addr, const void* src, size_t len) override {
-    return ops_.write(opaque_, fn, addr, src, len);
-  }
-  bool write_release64(FunctionId fn, uint64_t addr, uint64_t value) override {
-    return ops_.write_release64(opaque_, fn, addr, value);
-  }
-  bool atomic64(FunctionId fn, uint64_t addr, AtomicOp op, uint64_t operand, uint64_t compare,
-                uint64_t* original) override {
-    return ops_.atomic64(opaque_, fn, addr, op == AtomicOp::kCompareSwap ? 0 : 1, operand, compare,
-                         original);
-  }
-  void full_barrier() override { ops_.full_barrier(opaque_); }
-  void raise(FunctionId fn, uint16_t vector) override { ops_.raise(opaque_, fn, vector); }
-
- private:
-  verna_host_ops ops_;
-  void* opaque_;
-};
 
 /// From the system's entropy unless a seed makes the card reproducible.
 verna::Rng make_rng(uint64_t seed) {
@@ -94,7 +66,7 @@ struct verna_card {
     return *host_port;
   }
 
-  HostOpsBus bus;
+  verna::MappedBus bus;
   std::unique_ptr<verna::HostQueuePort> host_port;
   std::unique_ptr<verna::ShmLinkPort> link_port;
   verna::Nic nic;
@@ -149,6 +121,8 @@ void verna_card_set_polling(verna_card* card, bool on) { card->nic.set_polling(o
 void verna_card_doorbell(verna_card* card, uint32_t uar, uint32_t value) {
   card->nic.ring_doorbell(uar, value);
 }
+
+void verna_card_forget_memory(verna_card* card) { card->bus.forget(); }
 
 uint32_t verna_card_read(verna_card* card, uint32_t offset, uint64_t now) {
   return card->nic.read_register(offset, now);

@@ -19,15 +19,37 @@ extern "C" {
 
 typedef struct verna_card verna_card;
 
-/** struct verna_host_ops - what a card needs of its host; see host/host_bus.h */
+/**
+ * struct verna_mapping - a piece of host memory
+ * @host: where it is in this process
+ * @len: how many bytes follow in one piece; before the call: how many are wanted
+ * @region: with @offset what the host calls this piece; see written()
+ * @writable: false: may only be read
+ * @keep: the card may use it until verna_card_forget_memory(), else for this
+ *        access only
+ */
+typedef struct verna_mapping {
+    void *host;
+    uint64_t len;
+    void *region;
+    uint64_t offset;
+    bool writable;
+    bool keep;
+} verna_mapping;
+
+/**
+ * struct verna_host_ops - what a card needs of its host
+ * @map: Says where guest memory is. False: @addr is no memory, belongs to a
+ *       device, cannot be written (if @write) or is forbidden by an IOMMU. @len
+ *       may become larger than was asked if @keep is set.
+ * @written: The card wrote to mapped memory: @region and @offset of its first
+ *           byte, and how many bytes.
+ * @raise: An MSI-X vector is to be sent; may be done after the call into the
+ *         card has returned.
+ */
 typedef struct verna_host_ops {
-    bool (*read)(void *opaque, uint16_t fn, uint64_t addr, void *dst, size_t len);
-    bool (*write)(void *opaque, uint16_t fn, uint64_t addr, const void *src, size_t len);
-    bool (*write_release64)(void *opaque, uint16_t fn, uint64_t addr, uint64_t value);
-    /* op 0: compare and swap, 1: fetch and add */
-    bool (*atomic64)(void *opaque, uint16_t fn, uint64_t addr, int op, uint64_t operand,
-                     uint64_t compare, uint64_t *original);
-    void (*full_barrier)(void *opaque);
+    bool (*map)(void *opaque, uint16_t fn, uint64_t addr, bool write, verna_mapping *mapping);
+    void (*written)(void *opaque, void *region, uint64_t offset, uint64_t len);
     void (*raise)(void *opaque, uint16_t fn, uint16_t vector);
 } verna_host_ops;
 
@@ -67,6 +89,13 @@ void verna_card_set_polling(verna_card *card, bool on);
 
 /* Any thread. */
 void verna_card_doorbell(verna_card *card, uint32_t uar, uint32_t value);
+
+/*
+ * Any thread, before the layout of guest memory changes: mappings that the card
+ * keeps are void from its next access on. Memory must stay where it is until
+ * the call into the card that is now running, if any, has returned.
+ */
+void verna_card_forget_memory(verna_card *card);
 
 uint32_t verna_card_read(verna_card *card, uint32_t offset, uint64_t now);
 void verna_card_write(verna_card *card, uint32_t offset, uint32_t value, uint64_t now);

@@ -257,8 +257,7 @@ static void verna_realize(PCIDevice *pdev, Error **errp)
         verna_unmake(s);
         return;
     }
-    /* So that mapping memory for DMA means RAM or failure; verna_dma.c. */
-    pdev->bus_master_as.max_bounce_buffer_size = 0;
+    verna_dma_init(s);
     verna_net_init(s);
     verna_engine_start(s);
 }
@@ -268,6 +267,7 @@ static void verna_exit(PCIDevice *pdev)
     VernaState *s = VERNA(pdev);
 
     verna_engine_stop(s);
+    memory_listener_unregister(&s->listener);
     verna_net_exit(s);
     verna_unmake(s);
 }

@@ -5,7 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Locks: the card lock (engine.lock) serialises all use of the card. Whoever
- * holds the BQL may take it; whoever holds it never takes the BQL.
+ * holds the BQL may take it; whoever holds it never takes the BQL, and is in
+ * an RCU read section.
  */
 #ifndef HW_NET_VERNA_H
 #define HW_NET_VERNA_H
@@ -13,6 +14,7 @@
 #include "qemu/event_notifier.h"
 #include "qemu/main-loop.h"
 #include "qemu/thread.h"
+#include "exec/memory.h"
 #include "hw/pci/pci_device.h"
 #include "net/net.h"
 #include "verna_core.h"
@@ -83,12 +85,14 @@ struct VernaState {
     MemoryRegion regs;
     MemoryRegion doorbells;
     MemoryRegion msix;
+    MemoryListener listener;
     VernaEngine engine;
     VernaNet net;
     verna_ctl *ctl;
 };
 
 extern const verna_host_ops verna_dma_ops;
+void verna_dma_init(VernaState *s);
 
 void verna_engine_start(VernaState *s);
 void verna_engine_stop(VernaState *s);

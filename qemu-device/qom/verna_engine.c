@@ -32,10 +32,12 @@ void verna_lock(VernaState *s)
     qemu_mutex_lock(&s->engine.gate);
     qemu_mutex_lock(&s->engine.lock);
     qemu_mutex_unlock(&s->engine.gate);
+    rcu_read_lock();
 }
 
 void verna_unlock(VernaState *s)
 {
+    rcu_read_unlock();
     qemu_mutex_unlock(&s->engine.lock);
 }
 
@@ -129,7 +131,6 @@ static bool verna_run_slice(VernaState *s)
     uint64_t deadline;
     int64_t host_now;
 
-    RCU_READ_LOCK_GUARD();
     if (qatomic_read(&e->asleep)) {
         qatomic_set(&e->asleep, false);
         verna_card_cancel_sleep(s->card);
@@ -158,6 +159,7 @@ static bool verna_engine_turn(VernaState *s)
     size_t num_fds = 0;
     int64_t timeout = -1;
     bool bql = qatomic_read(&e->dma_needs_bql);
+    bool ends;
 
     if (bql) {
         bql_lock();
@@ -173,14 +175,15 @@ static bool verna_engine_turn(VernaState *s)
     if (bql) {
         bql_unlock();
     }
+    rcu_read_unlock();
     while (e->paused && !e->stop) {
         qemu_cond_wait(&e->resumed, &e->lock);
     }
-    if (e->stop) {
-        verna_unlock(s);
+    ends = e->stop;
+    qemu_mutex_unlock(&e->lock);
+    if (ends) {
         return false;
     }
-    verna_unlock(s);
     verna_after_run(s);
     if (num_fds) {
         verna_sleep(s, fds, num_fds, timeout);
@@ -206,7 +209,6 @@ static bool verna_run_inline(VernaState *s)
     uint64_t deadline = 0;
     struct pollfd fds[VERNA_MAX_FDS];
 
-    RCU_READ_LOCK_GUARD();
     verna_card_set_polling(s->card, false);
     for (int i = 0; i < VERNA_INLINE_TURNS && !deadline; i++) {
         deadline = verna_card_run(s->card, now, s->inline_kib * KiB);
@@ -230,6 +232,7 @@ void verna_engine_kick(VernaState *s)
         return;
     }
     if (s->inline_kib && !qemu_mutex_trylock(&e->lock)) {
+        rcu_read_lock();
         stay = e->paused || !e->asleep || verna_run_inline(s);
         verna_unlock(s);
         verna_after_run(s);
