@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint8_t kRemoteRights =
     VERNA_ACCESS_REMOTE_WRITE | VERNA_ACCESS_REMOTE_READ | VERNA_ACCESS_REMOTE_ATOMIC;
-constexpr uint64_t kMaxRegion = uint64_t{1} << 62;
+constexpr uint64_t kMaxRegion = uint64_t{1} << 46;
 constexpr uint16_t kMaxVlan = 4094;
 
 bool pbl_is_clear(const verna_pbl& pbl) {

@@ -89,12 +89,8 @@ DatagramSender::Step DatagramSender::send_next(int64_t* budget, Nanos now) {
   else if (wqe_.sge.gather(ctx_.services.memory, ctx_.accessor(), p, payload) != Access::kOk)
     return fail(VERNA_CQE_LOC_PROT_ERR, now);
   finish_roce_frame(path, bth.opcode, payload, frame);
-  ctx_.path.mac().commit(len);
+  ctx_.commit(bth, len);
   *budget -= len;
-  ctx_.count(VERNA_RDMA_tx_packets);
-  ctx_.count(VERNA_RDMA_tx_bytes, len);
-  ctx_.trace().point(Stage::kTxSend, ctx_.qpn,
-                     static_cast<uint64_t>(uint32_t{bth.opcode} << 24 | psn_) << 32 | len);
   psn_ = psn_add(psn_, 1);
   const uint32_t index = ctx_.sq.next_index();
   ctx_.sq.consume();

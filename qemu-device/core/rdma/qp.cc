@@ -51,13 +51,12 @@ void Qp::ring(Nanos now) {
 TxSource::Result Qp::transmit(uint32_t byte_budget, Nanos now) {
   int64_t budget = byte_budget;
   ctx_.trace().next_packet();
-  Result result = Result::kIdle;
-  if (ctx_.is_datagram())
-    result = transmit_datagrams(&budget, now);
-  else
-    result = transmit_connected(&budget, now);
-  if (result == Result::kWireFull || !flushing()) return result;
-  return flush(&budget, now);
+  const Result sent =
+      ctx_.is_datagram() ? transmit_datagrams(&budget, now) : transmit_connected(&budget, now);
+  if (!flushing()) return sent;
+  // A full wire may hold up a NAK, but not the host's completions.
+  const Result flushed = flush(&budget, now);
+  return flushed == Result::kIdle ? sent : flushed;
 }
 
 TxSource::Result Qp::transmit_datagrams(int64_t* budget, Nanos now) {

@@ -48,6 +48,8 @@ struct QpContext {
   Trace& trace() { return services.env.trace; }
   void wake() { services.env.scheduler.wake(source); }
 
+  /// Sends the frame that was built in the path's MAC. While the link is down it is lost.
+  void commit(const BthFields& bth, uint32_t len);
   /// Writes a completion of this QP; fills id, timestamp. A CQ in error moves the QP to error.
   void complete(Cq* cq, verna_cqe* cqe, bool solicited, Nanos now);
   /// Reports an asynchronous event of this QP.

@@ -192,12 +192,15 @@ Requester::Part Requester::plan(const SendRequest& request, uint32_t psn) {
   if (!request.has_response()) part.payload = std::min(ctx_.mtu(), request.length - part.done);
   const uint8_t service = ctx_.type == VERNA_QP_UC ? kServiceUc : kServiceRc;
   part.bth.opcode = service | bth_opcode(request.opcode, k == 0, part.last);
-  part.bth.solicited = part.last && (request.flags & VERNA_WR_F_SOLICITED);
+  const OpInfo& op = op_info(part.bth.opcode);
+  part.bth.solicited =
+      part.last && op.has(kOpSend | kOpImm) && (request.flags & VERNA_WR_F_SOLICITED);
   part.bth.dest_qpn = ctx_.attr.dest_qpn;
   part.bth.psn = psn;
   if (service == kServiceRc) {
     // Without an answer the window would never open again, so its last packet asks, too.
-    const bool closing = window_.policy->outstanding() + part.span >= window_.congestion->window();
+    const uint32_t ahead = psn_distance(window_.policy->oldest(), psn);
+    const bool closing = ahead + part.span >= window_.congestion->window();
     part.bth.ack_req = part.last || closing || ++unasked_ >= kAckEvery;
     if (part.bth.ack_req) unasked_ = 0;
   }
@@ -247,11 +250,7 @@ Requester::Step Requester::send_packet(const SendRequest& request, uint32_t psn,
     uint8_t* frame = ctx_.path.mac().reserve(len);
     if (!frame) return Step::kWireFull;
     if (fill(part, frame) != Access::kOk) return fail_started(request, VERNA_CQE_LOC_PROT_ERR, now);
-    ctx_.path.mac().commit(len);
-    ctx_.count(VERNA_RDMA_tx_packets);
-    ctx_.count(VERNA_RDMA_tx_bytes, len);
-    ctx_.trace().point(Stage::kTxSend, ctx_.qpn,
-                       static_cast<uint64_t>(uint32_t{part.bth.opcode} << 24 | psn) << 32 | len);
+    ctx_.commit(part.bth, len);
   }
   *budget -= len + 64;  // the request costs something, too
   sent(request, part, len, now);

@@ -104,8 +104,8 @@ bool Responder::check_sequence(const RocePacket& packet, Nanos now) {
 bool Responder::check_length(const RocePacket& packet, Nanos now) {
   const OpInfo& op = *packet.op;
   const uint32_t mtu = ctx_.mtu();
-  bool good = true;
-  if (op.has(kOpPayload)) {
+  bool good = packet.pad == (-packet.payload_len & 3);
+  if (good && op.has(kOpPayload)) {
     const bool first = op.has(kOpFirst);
     if (!op.has(kOpLast))
       good = packet.payload_len == mtu;

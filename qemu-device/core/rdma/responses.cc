@@ -160,7 +160,8 @@ Responses::Step Responses::send_read_part(ResponderResource& r, int64_t* budget)
     return Step::kFailed;
   }
   finish_roce_frame(path, bth.opcode, payload, frame);
-  committed(bth, len, budget);
+  ctx_.commit(bth, len);
+  *budget -= len;
   if (r.again) ctx_.count(VERNA_RDMA_tx_retransmits);
   r.started = true;
   r.next_psn = psn_add(r.next_psn, 1);
@@ -182,7 +183,8 @@ Responses::Step Responses::send_atomic(ResponderResource& r, int64_t* budget) {
   uint8_t* p = put_aeth(begin_roce_frame(path, bth, 0, frame), kAethAck, r.msn);
   store_be64(p, r.original);
   finish_roce_frame(path, bth.opcode, 0, frame);
-  committed(bth, len, budget);
+  ctx_.commit(bth, len);
+  *budget -= len;
   if (r.again) ctx_.count(VERNA_RDMA_tx_retransmits);
   mark_pending(&r, false);
   return Step::kSent;
@@ -199,20 +201,12 @@ Responses::Step Responses::send_ack(uint32_t executed, uint32_t msn, int64_t* bu
   if (!frame) return Step::kWireFull;
   put_aeth(begin_roce_frame(path, bth, 0, frame), ack_.syndrome(), msn);
   finish_roce_frame(path, bth.opcode, 0, frame);
-  committed(bth, len, budget);
+  ctx_.commit(bth, len);
+  *budget -= len;
   ctx_.trace().point(Stage::kRdmaAck, ctx_.qpn, uint32_t{ack_.syndrome()} << 24 | bth.psn);
   count_ack();
   ack_.clear();
   return Step::kSent;
-}
-
-void Responses::committed(const BthFields& bth, uint32_t len, int64_t* budget) {
-  ctx_.path.mac().commit(len);
-  *budget -= len;
-  ctx_.count(VERNA_RDMA_tx_packets);
-  ctx_.count(VERNA_RDMA_tx_bytes, len);
-  ctx_.trace().point(Stage::kTxSend, ctx_.qpn,
-                     static_cast<uint64_t>(uint32_t{bth.opcode} << 24 | bth.psn) << 32 | len);
 }
 
 void Responses::count_ack() {

@@ -69,7 +69,6 @@ class Responses {
   Step send_read_part(ResponderResource& resource, int64_t* budget);
   Step send_atomic(ResponderResource& resource, int64_t* budget);
   Step send_ack(uint32_t executed, uint32_t msn, int64_t* budget);
-  void committed(const BthFields& bth, uint32_t len, int64_t* budget);
   void count_ack();
 
   QpContext& ctx_;
