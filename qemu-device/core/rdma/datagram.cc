@@ -78,7 +78,7 @@ DatagramSender::Step DatagramSender::send_next(int64_t* budget, Nanos now) {
   const uint32_t len = roce_frame_len(path, bth.opcode, payload);
   uint8_t* frame = ctx_.path.mac().reserve(len);
   if (!frame) return Step::kWireFull;
-  const uint32_t qkey = wqe_.remote_qkey & kOwnQkey ? ctx_.attr.qkey : wqe_.remote_qkey;
+  const uint32_t qkey = wqe_.remote_qkey & kOwnQkey ? ctx_.qkey() : wqe_.remote_qkey;
   uint8_t* p = put_deth(begin_roce_frame(path, bth, payload, frame), qkey, ctx_.qpn);
   if (with_imm) {
     store_le(p, wqe_.imm);

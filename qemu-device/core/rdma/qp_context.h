@@ -37,6 +37,8 @@ struct QpContext {
 
   uint32_t mtu() const { return attr.path_mtu; }
   Accessor accessor() const { return {fn, pd}; }
+  /// Q_Key that datagrams to this QP must have; that of the GSI QP is well known.
+  uint32_t qkey() const { return type == VERNA_QP_GSI ? 0x80010000u : uint32_t{attr.qkey}; }
   bool is_datagram() const { return type == VERNA_QP_UD || type == VERNA_QP_GSI; }
   bool can_receive() const {
     return state == VERNA_QPS_RTR || state == VERNA_QPS_RTS || state == VERNA_QPS_SQD ||

@@ -36,7 +36,7 @@ bool Qp::accept(const RocePacket& packet) {
     reason = VERNA_RDMA_rx_drop_addr;
   else if (!pkey_fits(packet.pkey))
     reason = VERNA_RDMA_rx_drop_pkey;
-  else if (ctx_.is_datagram() && packet.qkey != ctx_.attr.qkey)
+  else if (ctx_.is_datagram() && packet.qkey != ctx_.qkey())
     reason = VERNA_RDMA_rx_drop_qkey;
   else if (!icrc_ok(packet))
     reason = VERNA_RDMA_rx_drop_icrc;

@@ -69,7 +69,7 @@ CommandResult check_ranges(const RdmaServices& services, const verna_qp_attr& a,
   return mask & VERNA_QPA_AV ? check_av(services, a.av) : CommandResult::ok();
 }
 
-/// What packets on the way depend on is fixed once they may flow.
+/// What packets on the way depend on is fixed once they may flow; later values are ignored.
 uint32_t changeable(verna_qp_state state) {
   uint32_t mask = VERNA_QPA_ALL;
   if (state > VERNA_QPS_INIT) mask &= ~(VERNA_QPA_PATH_MTU | VERNA_QPA_DEST_QPN | VERNA_QPA_RQ_PSN);
@@ -108,10 +108,10 @@ CommandResult Qp::modify(const verna_cmd_modify_qp& command, Nanos /*now*/) {
   const bool to_state = command.mask & VERNA_QPA_STATE;
   const bool leaves = to_state && (kAlways >> command.attr.state & 1);
   if (!leaves) {
-    if (command.mask & ~changeable(ctx_.state)) return VERNA_BAD_FIELD(Command, mask);
-    result = check_ranges(ctx_.services, command.attr, command.mask);
+    const uint32_t mask = command.mask & changeable(ctx_.state);
+    result = check_ranges(ctx_.services, command.attr, mask);
     if (result.status != VERNA_CMD_OK) return result;
-    apply(command.attr, command.mask);
+    apply(command.attr, mask);
   }
   if (to_state) enter(static_cast<verna_qp_state>(command.attr.state), command.mask);
   return CommandResult::ok();

@@ -11,7 +11,8 @@
 
 namespace verna {
 
-/// Hands out random numbers of `bits` bits, none below `first`. A number that was given back waits
+/// Hands out random numbers of `bits` bits, none below `first` and never the largest (as a QPN that
+/// is multicast). A number that was given back waits
 /// behind kQuarantine others before it may come again, so that a stale key or a late packet does
 /// not meet a new object.
 class RandomIds {
@@ -27,7 +28,7 @@ class RandomIds {
     uint32_t id;
     do {
       id = rng_.next32() >> shift_;
-    } while (id < first_ || !taken_.insert(id).second);
+    } while (id < first_ || id == ~uint32_t{0} >> shift_ || !taken_.insert(id).second);
     return id;
   }
 
