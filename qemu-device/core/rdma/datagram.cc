@@ -56,6 +56,7 @@ DatagramSender::Step DatagramSender::fail(verna_cqe_status status, Nanos now) {
 }
 
 DatagramSender::Step DatagramSender::send_next(int64_t* budget, Nanos now) {
+  ctx_.trace().next_packet();
   const uint8_t* raw = ctx_.sq.entry();
   if (!raw) {
     ctx_.enter_fatal();
@@ -67,6 +68,7 @@ DatagramSender::Step DatagramSender::send_next(int64_t* budget, Nanos now) {
   if (status == VERNA_CQE_OK) status = check();
   if (status != VERNA_CQE_OK) return fail(status, now);
 
+  ctx_.trace().point(Stage::kTxFetch, ctx_.qpn, ctx_.sq.next_index());
   const uint32_t payload = static_cast<uint32_t>(wqe_.length);
   const bool with_imm = wqe_.opcode == VERNA_WR_SEND_WITH_IMM;
   BthFields bth{};

@@ -35,20 +35,19 @@ void RdmaEngine::Impl::destroy_qp(uint32_t qpn) {
 void RdmaEngine::Impl::receive(const PacketView& view, Nanos now) {
   services.count(VERNA_RDMA_rx_packets);
   services.count(VERNA_RDMA_rx_bytes, view.len);
-  services.env.trace.next_packet();
   RocePacket packet;
   switch (parse_roce(view, &packet)) {
     case ParseResult::kMalformed:
-      return services.count(VERNA_RDMA_rx_drop_malformed);
+      return services.drop(VERNA_RDMA_rx_drop_malformed, view.len);
     case ParseResult::kBadOpcode:
-      return services.count(VERNA_RDMA_rx_drop_opcode);
+      return services.drop(VERNA_RDMA_rx_drop_opcode, view.len);
     case ParseResult::kBadVersion:
-      return services.count(VERNA_RDMA_rx_drop_version);
+      return services.drop(VERNA_RDMA_rx_drop_version, view.len);
     case ParseResult::kOk:
       break;
   }
   Qp* qp = find_qp(packet.dest_qpn);
-  if (!qp) return services.count(VERNA_RDMA_rx_drop_no_qp);
+  if (!qp) return services.drop(VERNA_RDMA_rx_drop_no_qp, view.len);
   qp->receive(packet, now);
 }
 

@@ -50,7 +50,6 @@ void Qp::ring(Nanos now) {
 
 TxSource::Result Qp::transmit(uint32_t byte_budget, Nanos now) {
   int64_t budget = byte_budget;
-  ctx_.trace().next_packet();
   const Result sent =
       ctx_.is_datagram() ? transmit_datagrams(&budget, now) : transmit_connected(&budget, now);
   if (!flushing()) return sent;
@@ -75,6 +74,7 @@ TxSource::Result Qp::transmit_connected(int64_t* budget, Nanos now) {
   *budget -= share;
   const Result answers = responder_.transmit(&share, now);
   *budget += share;
+  if (answers == Result::kWireFull) window_.wire_full = true;
   if (answers == Result::kWireFull || ctx_.state == VERNA_QPS_ERR) return answers;
   const Result requests = requester_.transmit(budget, now);
   if (requests == Result::kWireFull) return requests;

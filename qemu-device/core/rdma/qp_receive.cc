@@ -42,7 +42,7 @@ bool Qp::accept(const RocePacket& packet) {
     reason = VERNA_RDMA_rx_drop_icrc;
   else
     return true;
-  ctx_.count(reason);
+  ctx_.services.drop(reason, packet.view->len);
   return false;
 }
 

@@ -84,6 +84,7 @@ TxSource::Result Requester::transmit(int64_t* budget, Nanos now) {
 }
 
 Requester::Step Requester::send_one(int64_t* budget, Nanos now) {
+  ctx_.trace().next_packet();
   const uint32_t psn = window_.policy->next();
   const bool fresh = !window_.policy->again();
   const bool open = window_.policy->outstanding() < window_.congestion->window();

@@ -327,7 +327,7 @@ bool Responder::drop_unreliable(const RocePacket& packet, verna_rdma_counter cou
   if (message_ == Message::kSend) recv_.rewind();
   message_ = Message::kNone;
   policy_->reset(psn_add(packet.psn, 1));
-  ctx_.count(counter);
+  ctx_.services.drop(counter, packet.view->len);
   return false;
 }
 

@@ -137,6 +137,7 @@ TxSource::Result Responses::transmit(int64_t* budget, uint32_t executed, uint32_
 }
 
 Responses::Step Responses::send_response(ResponderResource& resource, int64_t* budget) {
+  ctx_.trace().next_packet();
   return resource.atomic ? send_atomic(resource, budget) : send_read_part(resource, budget);
 }
 
@@ -191,6 +192,7 @@ Responses::Step Responses::send_atomic(ResponderResource& r, int64_t* budget) {
 }
 
 Responses::Step Responses::send_ack(uint32_t executed, uint32_t msn, int64_t* budget) {
+  ctx_.trace().next_packet();
   BthFields bth{};
   bth.opcode = kAcknowledge;
   bth.dest_qpn = ctx_.attr.dest_qpn;

@@ -23,6 +23,11 @@ struct RdmaServices {
   uint32_t mtu = 1500;  // of the Ethernet port
 
   void count(verna_rdma_counter counter, uint64_t n = 1) { env.counters.rdma[counter] += n; }
+  /// Counts a packet that ends here.
+  void drop(verna_rdma_counter reason, uint32_t len) {
+    count(reason);
+    env.trace.point(Stage::kDrop, VERNA_COUNTERS_RDMA << 16 | reason, len);
+  }
 };
 
 }  // namespace verna
