@@ -21,6 +21,7 @@ from .log import Log, say
 
 REPO = Path(__file__).resolve().parents[3]
 STAMP = ".verna-complete"
+HEX = "[0-9a-f]" * 12  # a key, as a pattern
 KEEP = 4  # artefacts of one kind that stay: a few branches' worth
 
 
@@ -111,7 +112,7 @@ def progress(kind: str, seconds: float, log: Log):
 def prune(kind: str, keep: Path) -> None:
     """Drops the oldest artefacts of a kind, so that the cache does not grow for ever."""
     # The newest one's age protects a concurrent run in another checkout that just made it.
-    found = sorted(cache_root().glob(f"{kind}-{'[0-9a-f]' * 12}"), key=lambda p: p.stat().st_mtime)
+    found = sorted(cache_root().glob(f"{kind}-{HEX}"), key=lambda p: p.stat().st_mtime)
     for old in found[:-KEEP]:
         if old != keep and time.time() - old.stat().st_mtime > 3600:
             remove(old)
@@ -125,11 +126,11 @@ def remove(path: Path) -> None:
     shutil.rmtree(trash, ignore_errors=True)
 
 
-def sweep() -> None:
-    """Clears what killed set-ups left in the temporary folder; their process is gone."""
-    for left in (cache_root() / "tmp").glob("*.*"):
-        pid = left.name.rpartition(".")[2]
-        if pid.isdigit() and not Path("/proc", pid).exists():
+def sweep(kind: str) -> None:
+    """Clears what killed set-ups left. Whoever holds the kind's lock is the only one at work."""
+    folder = cache_root() / "tmp"
+    for pattern in (f"{kind}-{HEX}.*", "trash-*"):
+        for left in folder.glob(pattern):
             shutil.rmtree(left, ignore_errors=True)
 
 
@@ -144,6 +145,7 @@ def artefact(kind: str, parts: list[str | Path], recipe, seconds: float) -> Path
             return path
         with lock(kind):
             if not path.is_dir():
+                sweep(kind)
                 make(path, lambda: key_of(*parts) == key, recipe, seconds)
                 prune(kind, path)
 
@@ -151,7 +153,6 @@ def artefact(kind: str, parts: list[str | Path], recipe, seconds: float) -> Path
 def make(path: Path, unchanged, recipe, seconds: float) -> None:
     """Fills an artefact under a temporary name. If its sources changed meanwhile, nobody knows
     what it is made of: it is dropped, and the caller starts over with the new key."""
-    sweep()
     work = cache_root() / "tmp" / f"{path.name}.{os.getpid()}"
     work.mkdir(parents=True)
     log = Log.for_step(cache_root(), path.name)
