@@ -54,6 +54,10 @@ static void verna_tx_work(struct work_struct *work)
 	struct verna_dev *vdev = container_of(work, struct verna_dev, tx_work);
 	const char *reason = READ_ONCE(vdev->tx_reason);
 
+	/* Queues of a card that is gone, which a read finds out, are not the matter. */
+	verna_reg_read(vdev, VERNA_REG_STATUS);
+	if (!verna_dev_is_up(vdev))
+		return;
 	devlink_health_report(vdev->tx_reporter, reason ?: "unknown", vdev);
 }
 

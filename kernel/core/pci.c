@@ -6,8 +6,9 @@
 #include "core.h"
 
 /*
- * All-ones is what a missing card answers. The identification register, which is
- * never all ones, tells it from a register that reads so.
+ * All ones is what a missing card answers, or zero where a hypervisor has nothing
+ * at the address. The identification register tells that from a register which
+ * reads so.
  */
 u32 verna_reg_read(struct verna_dev *vdev, u32 offset)
 {
@@ -16,7 +17,7 @@ u32 verna_reg_read(struct verna_dev *vdev, u32 offset)
 	if (READ_ONCE(vdev->gone))
 		return ~0U;
 	value = readl(vdev->regs + offset);
-	if (value != ~0U || readl(vdev->regs + VERNA_REG_MAGIC) == VERNA_MAGIC)
+	if ((value && ~value) || readl(vdev->regs + VERNA_REG_MAGIC) == VERNA_MAGIC)
 		return value;
 	WRITE_ONCE(vdev->gone, true);
 	verna_dev_fail(vdev, "the card is gone");
