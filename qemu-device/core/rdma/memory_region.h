@@ -90,7 +90,9 @@ class MemoryTable {
   mutable std::array<MemoryRegion*, kRecent> recent_{};  // streams use few keys again and again
 };
 
-/// A limit for `start + length` of a region: both fit in 64 bits and the end does not wrap.
-inline bool range_wraps(uint64_t start, uint64_t length) { return start + length < start; }
+/// True if [start, start + length) goes over the end of the 64-bit addresses.
+inline bool range_wraps(uint64_t start, uint64_t length) {
+  return length > 0 && start + (length - 1) < start;
+}
 
 }  // namespace verna
