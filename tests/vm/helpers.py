@@ -2,6 +2,7 @@
 """What several guest tests do: perftest ends, counters, and waiting for something to be true."""
 
 import json
+import re
 import time
 
 from bench.perftest import Side, gid_index
@@ -18,6 +19,17 @@ def wait_until(condition, timeout: float = 20, what: str = "the condition") -> N
 
 def carrier(end) -> bool:
     return end.run(f"cat /sys/class/net/{end.netdev}/carrier").out.strip() == "1"
+
+
+def ping(end, address: str, count: int = 20, options: str = "-i 0.02") -> bool:
+    """True if `count` pings were answered.
+
+    With -w, ping waits for late answers; without, it gives up after two round trips, which a busy
+    host does not keep.
+    """
+    out = end.run(f"ping -q -w 15 -c {count} {options} {address}", timeout=40).out
+    found = re.search(r"(\d+) received", out)
+    return bool(found) and int(found.group(1)) >= count
 
 
 def reachable(end, peer, timeout: float = 20) -> None:

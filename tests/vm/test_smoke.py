@@ -3,7 +3,7 @@
 
 import re
 
-from helpers import ethtool_stats, rdma_side
+from helpers import ethtool_stats, ping, rdma_side
 
 
 def test_drivers_load_by_themselves(two_guests):
@@ -36,8 +36,8 @@ def test_rdma_link_is_truthful(two_guests):
 
 def test_ping_both_families(two_guests):
     a, b = two_guests
-    assert " 0% packet loss" in a.run(f"ping -c 20 -i 0.02 {b.ip}", check=True).out
-    assert " 0% packet loss" in b.run(f"ping -c 20 -i 0.02 {a.ip6}", check=True).out
+    assert ping(a, b.ip)
+    assert ping(b, a.ip6)
 
 
 def test_ping_sizes_and_mtu(two_guests):
@@ -47,8 +47,7 @@ def test_ping_sizes_and_mtu(two_guests):
             end.run(f"ip link set {end.netdev} mtu {mtu}", check=True)
         largest = min(mtu - 28, 9572)
         for size in (1, largest):
-            out = a.run(f"ping -c 3 -i 0.02 -M do -s {size} {b.ip}").out
-            assert " 0% packet loss" in out, f"mtu {mtu} size {size}: {out}"
+            assert ping(a, b.ip, 3, f"-i 0.02 -M do -s {size}"), f"mtu {mtu} size {size}"
     # An MTU below 1280 took the IPv6 addresses away.
     for end in two_guests:
         end.run(f"ip addr replace {end.ip6}/64 dev {end.netdev} nodad", check=True)
@@ -88,7 +87,7 @@ def test_ring_change_keeps_the_wire(two_guests):
     a, b = two_guests
     for size in (64, 1024):
         a.run(f"ethtool -G {a.netdev} rx {size} tx {size}", check=True)
-        assert " 0% packet loss" in a.run(f"ping -c 10 -i 0.02 {b.ip}", check=True).out
+        assert ping(a, b.ip)
 
 
 def test_devlink(two_guests):
