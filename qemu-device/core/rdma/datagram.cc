@@ -68,36 +68,41 @@ DatagramSender::Step DatagramSender::send_next(int64_t* budget, Nanos now) {
   if (status == VERNA_CQE_OK) status = check();
   if (status != VERNA_CQE_OK) return fail(status, now);
 
-  ctx_.trace().point(Stage::kTxFetch, ctx_.qpn, ctx_.sq.next_index());
-  const uint32_t payload = static_cast<uint32_t>(wqe_.length);
-  const bool with_imm = wqe_.opcode == VERNA_WR_SEND_WITH_IMM;
+  const uint32_t index = ctx_.sq.next_index();
+  ctx_.trace().point(Stage::kTxFetch, ctx_.qpn, index);
   BthFields bth{};
-  bth.opcode = kServiceUd | (with_imm ? kSendOnlyImm : kSendOnly);
+  bth.opcode = kServiceUd | (wqe_.opcode == VERNA_WR_SEND_WITH_IMM ? kSendOnlyImm : kSendOnly);
   bth.solicited = wqe_.flags & VERNA_WR_F_SOLICITED;
   bth.dest_qpn = wqe_.remote_qpn;
   bth.psn = psn_;
-  const FrameTemplate& path = ctx_.path.frame();
-  const uint32_t len = roce_frame_len(path, bth.opcode, payload);
+  const uint32_t payload = static_cast<uint32_t>(wqe_.length);
+  const uint32_t len = roce_frame_len(ctx_.path.frame(), bth.opcode, payload);
   uint8_t* frame = ctx_.path.mac().reserve(len);
   if (!frame) return Step::kWireFull;
-  const uint32_t qkey = wqe_.remote_qkey & kOwnQkey ? ctx_.qkey() : wqe_.remote_qkey;
-  uint8_t* p = put_deth(begin_roce_frame(path, bth, payload, frame), qkey, ctx_.qpn);
-  if (with_imm) {
-    store_le(p, wqe_.imm);
-    p += 4;
-  }
-  if (wqe_.is_inline())
-    std::memcpy(p, wqe_.inline_data.data(), payload);
-  else if (wqe_.sge.gather(ctx_.services.memory, ctx_.accessor(), p, payload) != Access::kOk)
-    return fail(VERNA_CQE_LOC_PROT_ERR, now);
-  finish_roce_frame(path, bth.opcode, payload, frame);
+  if (fill(bth, payload, frame) != Access::kOk) return fail(VERNA_CQE_LOC_PROT_ERR, now);
   ctx_.commit(bth, len);
   *budget -= len;
   psn_ = psn_add(psn_, 1);
-  const uint32_t index = ctx_.sq.next_index();
   ctx_.sq.consume();
   completer_.complete_local(index, wqe_, now);
   return Step::kSent;
+}
+
+Access DatagramSender::fill(const BthFields& bth, uint32_t payload, uint8_t* frame) {
+  const FrameTemplate& path = ctx_.path.frame();
+  const uint32_t qkey = wqe_.remote_qkey & kOwnQkey ? ctx_.qkey() : wqe_.remote_qkey;
+  uint8_t* p = put_deth(begin_roce_frame(path, bth, payload, frame), qkey, ctx_.qpn);
+  if (op_info(bth.opcode).has(kOpImm)) {
+    store_le(p, wqe_.imm);
+    p += 4;
+  }
+  Access access = Access::kOk;
+  if (wqe_.is_inline())
+    std::memcpy(p, wqe_.inline_data.data(), payload);
+  else
+    access = wqe_.sge.gather(ctx_.services.memory, ctx_.accessor(), p, payload);
+  finish_roce_frame(path, bth.opcode, payload, frame);
+  return access;
 }
 
 /// A receive request with room for the packet. False: the packet was counted.

@@ -24,6 +24,7 @@ class DatagramSender {
   Step send_next(int64_t* budget, Nanos now);
   verna_cqe_status check();
   bool set_path();
+  Access fill(const BthFields& bth, uint32_t payload, uint8_t* frame);
   Step fail(verna_cqe_status status, Nanos now);
 
   QpContext& ctx_;

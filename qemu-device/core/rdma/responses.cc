@@ -32,6 +32,11 @@ void Responses::mark_pending(ResponderResource* resource, bool pending) {
   pending_ += pending ? 1 : -1u;
 }
 
+void Responses::finish(ResponderResource* resource) {
+  resource->answered = true;
+  mark_pending(resource, false);
+}
+
 ResponderResource* Responses::oldest_pending() {
   for (uint32_t i = begin_; i != end_; i++) {
     if (slot(i).pending) return &slot(i);
@@ -42,7 +47,9 @@ ResponderResource* Responses::oldest_pending() {
 bool Responses::has_room() const {
   const uint32_t most = ctx_.attr.max_dest_rd_atomic;
   if (most == 0) return false;
-  return end_ - begin_ < most || !table_[begin_ % kMax].pending;
+  // The oldest one may be answered a second time just now; that its requester goes on shows that it
+  // has the answer.
+  return end_ - begin_ < most || table_[begin_ % kMax].answered;
 }
 
 ResponderResource& Responses::append() {
@@ -168,7 +175,7 @@ Responses::Step Responses::send_read_part(ResponderResource& r, int64_t* budget)
   r.next_psn = psn_add(r.next_psn, 1);
   r.next_va += payload;
   r.left -= payload;
-  if (r.left == 0) mark_pending(&r, false);
+  if (r.left == 0) finish(&r);
   return Step::kSent;
 }
 
@@ -187,7 +194,7 @@ Responses::Step Responses::send_atomic(ResponderResource& r, int64_t* budget) {
   ctx_.commit(bth, len);
   *budget -= len;
   if (r.again) ctx_.count(VERNA_RDMA_tx_retransmits);
-  mark_pending(&r, false);
+  finish(&r);
   return Step::kSent;
 }
 

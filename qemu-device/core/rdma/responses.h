@@ -27,8 +27,9 @@ struct ResponderResource {
   uint32_t next_psn;
   uint64_t next_va;
   uint32_t left;
-  bool started;  // FIRST was sent
-  bool again;    // for a duplicate
+  bool started;   // FIRST was sent
+  bool again;     // for a duplicate
+  bool answered;  // all of the answer was sent at least once
 };
 
 /// The table of the last max_dest_rd_atomic READs and atomics, and the sender of everything that a
@@ -64,6 +65,7 @@ class Responses {
   ResponderResource* find(uint32_t psn);
   ResponderResource& append();
   void mark_pending(ResponderResource* resource, bool pending);
+  void finish(ResponderResource* resource);
   ResponderResource* oldest_pending();
   Step send_response(ResponderResource& resource, int64_t* budget);
   Step send_read_part(ResponderResource& resource, int64_t* budget);
