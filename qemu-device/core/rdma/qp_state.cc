@@ -21,7 +21,8 @@ constexpr uint8_t kNextStates[] = {
     kAlways,                                           // ERR
 };
 
-constexpr uint8_t kQpAccess = VERNA_ACCESS_ALL & ~VERNA_ACCESS_ZERO_BASED;
+constexpr uint8_t kQpAccess =
+    VERNA_ACCESS_REMOTE_WRITE | VERNA_ACCESS_REMOTE_READ | VERNA_ACCESS_REMOTE_ATOMIC;
 
 bool is_path_mtu(uint16_t mtu) {
   return mtu == 256 || mtu == 512 || mtu == 1024 || mtu == 2048 || mtu == 4096;
