@@ -26,6 +26,8 @@ run: setup ## the main job: two guests, two cards, perftest between them; prints
 	@$(PYTHON) tools/bench/run.py $(RUN_ARGS)
 
 test: setup ## all tests: C++ unit tests, lint, and pytest with guests
+	@# Built here so that one sees how far it is; what fails here fails as a test below.
+	@$(PYTHON) tools/setup unit fuzz >/dev/null || :
 	@$(PYTEST) tests $(if $(T),-k '$(T)') $(PYTEST_ARGS)
 
 unit: ## the C++ unit tests only
