@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "rdma/codec.h"
+
 namespace verna {
 namespace {
 
@@ -16,13 +18,12 @@ void ip_to_gid(const PacketView& packet, uint32_t offset4, uint32_t offset6, uin
   std::memcpy(gid + 12, packet.hdr + packet.l3 + offset4, 4);
 }
 
-/// VLAN of a frame as the table names it. A tag of VLAN 0 carries only a priority.
+}  // namespace
+
 uint16_t packet_vlan(const PacketView& packet) {
   const uint16_t id = packet.vlan_tci & 0x0fff;
   return packet.has_vlan && id != 0 ? id : uint16_t{VERNA_VLAN_NONE};
 }
-
-}  // namespace
 
 void packet_dgid(const PacketView& packet, uint8_t gid[16]) { ip_to_gid(packet, 16, 24, gid); }
 void packet_sgid(const PacketView& packet, uint8_t gid[16]) { ip_to_gid(packet, 12, 8, gid); }
@@ -59,6 +60,8 @@ bool GidTable::claims(const PacketView& packet) const {
   if (packet.vlan_tags > 1) return false;
   uint8_t gid[16];
   packet_dgid(packet, gid);
+  // An IPv6 packet to a mapped address is not IPv4.
+  if (packet.ip_version == 6 && gid_is_ipv4(gid)) return false;
   return is_ours(gid, packet_vlan(packet));
 }
 

@@ -47,5 +47,7 @@ class GidTable {
 /// Destination and source address of an IP packet as GIDs (IPv4: ::ffff:a.b.c.d).
 void packet_dgid(const PacketView& packet, uint8_t gid[16]);
 void packet_sgid(const PacketView& packet, uint8_t gid[16]);
+/// VLAN of a frame as the table names it. A tag of VLAN 0 carries only a priority.
+uint16_t packet_vlan(const PacketView& packet);
 
 }  // namespace verna

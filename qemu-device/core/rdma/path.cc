@@ -27,11 +27,13 @@ bool Path::set(RdmaServices& services, const verna_av& av, uint16_t default_spor
   address.udp_sport = av.udp_sport ? av.udp_sport : default_sport;
   make_template(address, &frame_);
   std::memcpy(sgid_, source.gid, 16);
+  vlan_ = source.vlan;
   mac_ = services.gids.is_ours(av.dgid, source.vlan) ? &services.env.loopback : &services.env.wire;
   return true;
 }
 
 bool Path::matches(const PacketView& packet) const {
+  if (!mac_ || packet_vlan(packet) != vlan_) return false;
   uint8_t gid[16];
   packet_sgid(packet, gid);
   if (std::memcmp(gid, av_.dgid, 16) != 0) return false;

@@ -23,7 +23,7 @@ class Path {
 
   const FrameTemplate& frame() const { return frame_; }
   Mac& mac() const { return *mac_; }
-  /// True if the packet comes from this path's destination to its source.
+  /// True if the packet comes from this path's destination to its source, on its VLAN.
   bool matches(const PacketView& packet) const;
 
  private:
@@ -31,6 +31,7 @@ class Path {
   Mac* mac_ = nullptr;
   verna_av av_{};
   uint8_t sgid_[16] = {};
+  uint16_t vlan_ = VERNA_VLAN_NONE;
   uint16_t default_sport_ = 0;
   uint32_t generation_ = 0;
 };

@@ -26,6 +26,7 @@ bool pkey_fits(uint16_t pkey) { return (pkey & 0x7fff) == (kDefaultPkey & 0x7fff
 /// The checks that come before anything is executed, in the order of the rule table. False:
 /// counted.
 bool Qp::accept(const RocePacket& packet) {
+  if (!ctx_.is_datagram()) ctx_.path.refresh(ctx_.services);
   const OpInfo& op = *packet.op;
   verna_rdma_counter reason;
   if (!service_fits(ctx_.type, packet.opcode))
