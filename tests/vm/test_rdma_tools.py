@@ -49,7 +49,7 @@ def test_perftest(sides, tool, options):
     assert perftest.run(tool, *sides, options).values
 
 
-@pytest.mark.parametrize("options", ["", "-S 65536 -C 20", "-S 1 -C 20"])
+@pytest.mark.parametrize("options", ["", "-S 65535 -C 20", "-S 23 -C 20"])
 def test_rping_verifies(sides, options):
     server, client = sides
     count = re.search(r"-C (\d+)", options)
