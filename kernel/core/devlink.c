@@ -4,7 +4,7 @@
  * a whole, recovered by a reset; "tx" are the Ethernet queues, recovered by
  * making them anew.
  */
-#include <linux/etherdevice.h>
+#include <linux/swab.h>
 
 #include "core.h"
 
@@ -42,8 +42,10 @@ static int verna_info_get(struct devlink *devlink, struct devlink_info_req *req,
 	char serial[24];
 	int err;
 
-	snprintf(serial, sizeof(serial), "%016llx",
-		 be64_to_cpu(vdev->caps.rdma.node_guid));
+	/* The permanent MAC address, which is all that tells cards apart. */
+	snprintf(serial, sizeof(serial), "%08x%04x",
+		 swab32(verna_reg_read(vdev, VERNA_REG_MAC_LO)),
+		 swab16(verna_reg_read(vdev, VERNA_REG_MAC_HI)));
 	err = devlink_info_serial_number_put(req, serial);
 	return err ?: verna_info_versions(vdev, req);
 }

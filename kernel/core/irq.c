@@ -28,9 +28,15 @@ static irqreturn_t verna_irq_thread(int irq, void *data)
 {
 	struct verna_irq *vec = data;
 	struct verna_eq *eq = READ_ONCE(vec->eq);
+	bool idle = !eq;
 
-	while (eq && !verna_eq_process(eq))
+	while (!idle) {
+		/* Lets NAPIs that were scheduled run, as the end of an interrupt does. */
+		local_bh_disable();
+		idle = verna_eq_process(eq);
+		local_bh_enable();
 		cond_resched();
+	}
 	return IRQ_HANDLED;
 }
 

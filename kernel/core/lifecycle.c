@@ -9,10 +9,10 @@
  *
  * There is one way down for function level reset, recovery, suspend and surprise
  * removal: first the card is silenced (bus mastering is off, a card that is still
- * there is reset, commands are refused), then the clients are told to
- * go, then what the driver owns is freed. Nothing on that way needs an answer
- * from the card. Only unloading the driver is orderly: the card stays up until
- * its clients have destroyed what they created.
+ * there is reset, commands are refused), then the clients are told to go, then
+ * what the driver owns is freed. Nothing on that way needs an answer from the
+ * card. Only unloading the driver is orderly: the card stays up until its clients
+ * have destroyed what they created.
  */
 #include <linux/delay.h>
 
