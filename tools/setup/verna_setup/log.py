@@ -45,6 +45,13 @@ class Log:
             text = handle.read().decode(errors="replace")
         return [line for line in text.replace("\r", "\n").split("\n") if line.strip()][-count:]
 
+    def first_errors(self, start: int) -> list[str]:
+        """What compilers called errors since `start`: parallel builds bury them under other lines."""
+        with open(self.path, "rb") as handle:
+            handle.seek(start)
+            lines = handle.read().decode(errors="replace").splitlines()
+        return [line for line in lines if ": error:" in line or ": fatal error:" in line][:8]
+
     def last_line(self) -> str:
         lines = self.tail(1)
         return lines[0].strip()[:90] if lines else "no output yet"
@@ -55,9 +62,10 @@ class Log:
         with open(self.path, "ab") as out:
             out.write(f"+ {' '.join(words)}\n".encode())
             out.flush()
+            start = out.tell()
             result = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                     preexec_fn=die_with_parent, check=False, **options)
         if result.returncode:
-            text = "\n    ".join(self.tail(25))
+            text = "\n    ".join([*self.first_errors(start), *self.tail(20)])
             raise SetupError(f"'{' '.join(words)[:200]}' failed with status {result.returncode}; "
-                             f"the end of its log {self.path}:\n    {text}")
+                             f"from its log {self.path}:\n    {text}")
