@@ -14,9 +14,8 @@ namespace {
 TEST(Rng, IsChaCha20) {
   const uint8_t zero[32] = {};
   Rng rng(zero);
-  const uint32_t want[16] = {0xade0b876, 0x903df1a0, 0xe56a5d40, 0x28bd8653,
-                             0xb819d2bd, 0x1aed8da0, 0xccef36a8, 0xc70d778b,
-                             0x7c5941da, 0x8d485751, 0x3fe02477, 0x374ad8b8,
+  const uint32_t want[16] = {0xade0b876, 0x903df1a0, 0xe56a5d40, 0x28bd8653, 0xb819d2bd, 0x1aed8da0,
+                             0xccef36a8, 0xc70d778b, 0x7c5941da, 0x8d485751, 0x3fe02477, 0x374ad8b8,
                              0xf4b8436a, 0x1ca11815, 0x69b687c3, 0x8665eeb2};
   for (uint32_t word : want) EXPECT_EQ(rng.next32(), word);
   // Test vector 2: the same key, block 1.

@@ -16,8 +16,7 @@ struct RssTest : testing::Test {
     for (size_t i = 0; i < VERNA_RSS_KEY_SIZE; i++) key[i] = static_cast<uint8_t>(37 * i + 11);
     for (size_t i = 0; i < table.size(); i++) table[i] = static_cast<uint16_t>(i % 7);
   }
-  static PacketView flow(uint16_t sport, bool ipv6 = false, uint8_t proto = 17,
-                         uint8_t host = 1) {
+  static PacketView flow(uint16_t sport, bool ipv6 = false, uint8_t proto = 17, uint8_t host = 1) {
     RocePacket p;
     p.ipv6 = ipv6;
     p.sport = sport;

@@ -123,8 +123,8 @@ TEST(Parser, Ipv6ExtensionHeaders) {
   Bytes frame = roce(true);
   // Hop-by-hop, then destination options, then UDP.
   frame[20] = 0;
-  const Bytes extensions = {60, 0, 1, 4, 0, 0, 0, 0, 17, 1, 1, 12, 0, 0, 0, 0,
-                            0,  0, 0, 0, 0, 0, 0, 0};
+  const Bytes extensions = {60, 0, 1, 4, 0, 0, 0, 0, 17, 1, 1, 12,
+                            0,  0, 0, 0, 0, 0, 0, 0, 0,  0, 0, 0};
   frame.insert(frame.begin() + 54, extensions.begin(), extensions.end());
   frame[19] = static_cast<uint8_t>(frame[19] + extensions.size());
   const PacketView v = parse(frame);

@@ -14,8 +14,7 @@ struct Events : EventSink {
     verna_event_type type;
     uint32_t id;
   };
-  void post_event(uint32_t eqn, verna_event_type type, FunctionId, uint32_t id,
-                  uint64_t) override {
+  void post_event(uint32_t eqn, verna_event_type type, FunctionId, uint32_t id, uint64_t) override {
     list.push_back({eqn, type, id});
   }
   std::vector<Event> list;

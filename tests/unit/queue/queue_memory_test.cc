@@ -95,7 +95,8 @@ TEST_F(PageListTest, BadListsAreRefusedAndCostNothing) {
   expect_bad("too short", [](verna_pbl& p) { p.num_pages = 3; });
   expect_bad("no pages", [](verna_pbl& p) { p.num_pages = 0; });
   expect_bad("longer than 2^63", [](verna_pbl&) {}, ~uint64_t{0});
-  expect_bad("level 0 with an offset", [](verna_pbl& p) { p.level = 0, p.num_pages = 1, p.offset = 8; });
+  expect_bad("level 0 with an offset",
+             [](verna_pbl& p) { p.level = 0, p.num_pages = 1, p.offset = 8; });
   expect_bad("level 0 that wraps", [](verna_pbl& p) {
     p.level = 0;
     p.num_pages = 1;

@@ -52,7 +52,9 @@ Bytes scapy_uc_send_only() {
   p.pad = 2;
   p.dest_qpn = 211;
   p.psn = 13571856;
-  const char payload[] = "F0\x81\x8b\xe2\x89" "5\xd9\x0e\x9a\x95PT\x01\xbe\x88^P";
+  const char payload[] =
+      "F0\x81\x8b\xe2\x89"
+      "5\xd9\x0e\x9a\x95PT\x01\xbe\x88^P";
   p.payload.assign(payload, payload + 18);
   return p.build();
 }
@@ -83,7 +85,7 @@ TEST(Icrc, EveryProtectedBitMatters) {
       bad[bit / 8] ^= static_cast<uint8_t>(1u << (bit % 8));
       const size_t at = bit / 8 - 14;
       const bool free = at == 1 || at == 8 || at == 10 || at == 11 ||  // ToS, TTL, IP checksum
-                        at == 26 || at == 27 || at == 32;  // UDP checksum, BTH resv8a
+                        at == 26 || at == 27 || at == 32;              // UDP checksum, BTH resv8a
       if (free) {
         EXPECT_EQ(roce_icrc(bad.data(), bad.size() - 4), roce_icrc(good.data(), good.size() - 4));
         EXPECT_TRUE(card_accepts(bad)) << "byte " << at << " of the IP packet is masked";

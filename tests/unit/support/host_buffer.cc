@@ -47,7 +47,8 @@ HostBuffer::HostBuffer(FakeHostBus& bus, uint64_t len, const BufferShape& shape,
   pbl_.num_pages = static_cast<uint32_t>(count);
   pbl_.offset = shape.offset;
   pbl_.page_shift = shape.page_shift;
-  pbl_.addr = shape.level == 1 ? write_list(bus, pages_) : write_list(bus, write_lists(bus, pages_));
+  pbl_.addr =
+      shape.level == 1 ? write_list(bus, pages_) : write_list(bus, write_lists(bus, pages_));
 }
 
 uint64_t HostBuffer::at(uint64_t offset, uint64_t* run) const {

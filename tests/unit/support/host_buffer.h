@@ -12,8 +12,8 @@ namespace verna::test {
 struct BufferShape {
   uint8_t level = 0;
   uint8_t page_shift = 12;
-  uint32_t offset = 0;   // of the first byte in the first page
-  bool scatter = true;   // pages in an order that is not that of their addresses
+  uint32_t offset = 0;  // of the first byte in the first page
+  bool scatter = true;  // pages in an order that is not that of their addresses
 };
 
 /// Memory and the page list that names it. At level 0 it is one run, otherwise pages of their own,

@@ -133,8 +133,7 @@ verna_cqe MiniDriver::wait(RingHandle* cq) {
 
 void MiniDriver::arm(RingHandle* ring, uint32_t type) {
   ring->arm_sn++;
-  ring->mem.store<uint32_t>(ring->rec + offsetof(verna_cq_rec, arm),
-                            VERNA_ARM(ring->arm_sn, type));
+  ring->mem.store<uint32_t>(ring->rec + offsetof(verna_cq_rec, arm), VERNA_ARM(ring->arm_sn, type));
 }
 
 void MiniDriver::init_wq(WqHandle* wq, HostBuffer* mem, uint32_t rec, uint32_t ring,
@@ -151,6 +150,7 @@ void MiniDriver::publish(WqHandle* wq) {
   if (wq->mem->load<uint32_t>(wq->rec + offsetof(verna_wq_rec, need_doorbell)) == 0) return;
   doorbells_rung++;
   nic_.ring_doorbell(wq->uar, VERNA_DB(wq->type, wq->id));
+  kick_();
 }
 
 std::vector<uint64_t> MiniDriver::counters(uint32_t group, uint32_t id) {

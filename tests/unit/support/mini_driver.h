@@ -110,11 +110,20 @@ class MiniDriver {
  public:
   /// `run_until` runs the world until the predicate holds or time is up.
   using RunUntil = std::function<bool(const std::function<bool()>&)>;
-  MiniDriver(Nic& nic, FakeHostBus& bus, RunUntil run_until, ManualClock& clock)
-      : nic_(nic), bus_(bus), run_until_(std::move(run_until)), clock_(clock) {}
+  /// `kick` wakes the card's engine, as a register write or a doorbell does.
+  MiniDriver(Nic& nic, FakeHostBus& bus, RunUntil run_until, ManualClock& clock,
+             std::function<void()> kick)
+      : nic_(nic),
+        bus_(bus),
+        run_until_(std::move(run_until)),
+        clock_(clock),
+        kick_(std::move(kick)) {}
 
   uint32_t reg(uint32_t offset) { return nic_.read_register(offset, clock_.now); }
-  void set_reg(uint32_t offset, uint32_t v) { nic_.write_register(offset, v, clock_.now); }
+  void set_reg(uint32_t offset, uint32_t v) {
+    nic_.write_register(offset, v, clock_.now);
+    kick_();
+  }
 
   /// Enables the admin queue and makes EQ 0 on vector 0.
   void bring_up(uint8_t aq_log_size = 4);
@@ -126,11 +135,11 @@ class MiniDriver {
   bool take_reply(Reply* reply);
   Reply run_command(const void* command, size_t len);
   template <typename T>
-  Reply execute(verna_cmd_opcode opcode, T command) {
+  Reply execute(uint16_t opcode, T command) {
     command.hdr.opcode = opcode;
     return run_command(&command, sizeof command);
   }
-  Reply object(verna_cmd_opcode opcode, uint32_t id) {
+  Reply object(uint16_t opcode, uint32_t id) {
     verna_cmd_object command{};
     command.id = id;
     return execute(opcode, command);
@@ -185,6 +194,7 @@ class MiniDriver {
   FakeHostBus& bus_;
   RunUntil run_until_;
   ManualClock& clock_;
+  std::function<void()> kick_;
 
   uint64_t aq_sq_ = 0;
   uint64_t aq_cq_ = 0;

@@ -136,7 +136,8 @@ bool get_ip(const Bytes& in, size_t* at, uint16_t ethertype, RocePacket* p, size
     *at = l3 + 40;
     return true;
   }
-  if (ethertype != 0x0800 || in.size() < l3 + 28 || in[l3] != 0x45 || in[l3 + 9] != 17) return false;
+  if (ethertype != 0x0800 || in.size() < l3 + 28 || in[l3] != 0x45 || in[l3 + 9] != 17)
+    return false;
   p->tos = in[l3 + 1];
   p->ip_id = static_cast<uint16_t>(in[l3 + 4] << 8 | in[l3 + 5]);
   p->ttl = in[l3 + 8];
@@ -222,7 +223,8 @@ std::optional<RocePacket> parse_roce(const Bytes& frame) {
     ethertype = static_cast<uint16_t>(get(frame, &at, 2));
   }
   size_t end = 0;
-  if (!get_ip(frame, &at, ethertype, &p, &end) || end > frame.size() || end < at + 8 + 16) return {};
+  if (!get_ip(frame, &at, ethertype, &p, &end) || end > frame.size() || end < at + 8 + 16)
+    return {};
   p.sport = static_cast<uint16_t>(get(frame, &at, 2));
   p.dport = static_cast<uint16_t>(get(frame, &at, 2));
   const size_t udp_len = get(frame, &at, 2);

@@ -15,8 +15,7 @@ RdmaRig::RdmaRig(NicConfig config) : wire(world.clock), card(world, wire.a, 1, c
   card.driver.set_rx_mode(VERNA_RX_MODE_ENABLE);
 }
 
-QueuePair* RdmaRig::make_qp(uint8_t type, const Connection& how, uint8_t state,
-                            QpOptions options) {
+QueuePair* RdmaRig::make_qp(uint8_t type, const Connection& how, uint8_t state, QpOptions options) {
   options.type = type;
   options.pdn = pd;
   QueuePair* qp =
@@ -30,8 +29,7 @@ QueuePair* RdmaRig::make_qp(uint8_t type, const Connection& how, uint8_t state,
   return qp;
 }
 
-RocePacket RdmaRig::packet(const QueuePair* qp, uint8_t opcode, uint32_t psn,
-                           Bytes payload) const {
+RocePacket RdmaRig::packet(const QueuePair* qp, uint8_t opcode, uint32_t psn, Bytes payload) const {
   RocePacket p;
   std::copy_n(card.mac, 6, p.dmac);
   std::copy_n(peer.mac, 6, p.smac);

@@ -95,7 +95,8 @@ void WirePort::tx_commit(uint32_t len) {
   }
   // The wire checks what the card's MAC appended and then appends its own again.
   const uint32_t fcs = len >= 4 ? load_le<uint32_t>(&frame[len - 4]) : 0;
-  if (len < 4 || fcs != ethernet_fcs(frame.data(), len - 4)) fail("a frame was sent with a bad FCS");
+  if (len < 4 || fcs != ethernet_fcs(frame.data(), len - 4))
+    fail("a frame was sent with a bad FCS");
   frame.resize(len - std::min(len, 4u));
   if (frame.size() < 60) fail("a frame shorter than 60 bytes was sent");
   out_.send(std::move(frame));
@@ -122,7 +123,8 @@ Nanos WirePort::poll(Nanos now) {
 }
 
 bool WirePort::prepare_sleep(bool want_tx_room) {
-  return !in_.front() && !(want_tx_room && !block_tx && !out_.full());
+  want_room_ = want_tx_room;
+  return !wakes();
 }
 
 void Wire::impair(const Impairment& how, uint64_t seed) {

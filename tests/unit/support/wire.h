@@ -19,8 +19,8 @@ using Bytes = std::vector<uint8_t>;
 struct Impairment {
   double loss = 0;
   double duplicate = 0;
-  double reorder = 0;     // delayed by reorder_delay
-  double corrupt = 0;     // one bit flipped, FCS left as it was
+  double reorder = 0;        // delayed by reorder_delay
+  double corrupt = 0;        // one bit flipped, FCS left as it was
   double corrupt_fixed = 0;  // one bit flipped and the FCS made right again: only the ICRC can tell
   Nanos delay = 1 * kMicro;
   Nanos reorder_delay = 20 * kMicro;
@@ -88,8 +88,10 @@ class WirePort : public Port {
   void rx_release() override;
   Nanos poll(Nanos now) override;
   bool prepare_sleep(bool want_tx_room) override;
-  void cancel_sleep() override {}
+  void cancel_sleep() override { want_room_ = false; }
   size_t poll_fds(struct pollfd*, size_t) const override { return 0; }
+  /// What would end the sleep of a card that called prepare_sleep().
+  bool wakes() const { return in_.front() || (want_room_ && !block_tx && !out_.full()); }
 
  private:
   ManualClock& clock_;
@@ -98,6 +100,7 @@ class WirePort : public Port {
   bool fcs_;
   Bytes buffer_;
   uint32_t reserved_ = 0;
+  bool want_room_ = false;
 };
 
 /// Two ends.

@@ -8,15 +8,29 @@
 
 namespace verna::test {
 
-World::Round World::run_round() {
-  Round all{false, kNever};
-  for (TestCard* card : cards_) {
-    const Nic::RunResult r = card->nic->run(clock.now, budget);
-    all.more |= r.more;
-    all.deadline = std::min(all.deadline, r.deadline);
+/// True if the card has more to do at this moment.
+bool World::run_card(TestCard* card) {
+  if (card->asleep_) {
+    const bool frame = !card->wire_port_ || card->wire_port_->wakes();
+    if (!card->kicked_ && !frame && card->deadline_ > clock.now) return false;
+    card->nic->cancel_sleep();
+    card->asleep_ = false;
   }
-  rounds++;
-  return all;
+  card->kicked_ = false;
+  const Nic::RunResult r = card->nic->run(clock.now, budget);
+  card->deadline_ = r.deadline;
+  if (r.more) return true;
+  card->asleep_ = card->nic->prepare_sleep(clock.now);
+  return !card->asleep_;
+}
+
+Nanos World::next_event() const {
+  Nanos next = kNever;
+  for (const TestCard* card : cards_) {
+    next = std::min(next, card->kicked_ ? clock.now : card->deadline_);
+  }
+  for (const Wire* wire : wires_) next = std::min(next, wire->next_arrival());
+  return next;
 }
 
 bool World::run_until(const std::function<bool()>& done, Nanos limit) {
@@ -24,19 +38,20 @@ bool World::run_until(const std::function<bool()>& done, Nanos limit) {
   unsigned spins = 0;
   while (!done()) {
     if (clock.now >= end) return false;
-    const Round round = run_round();
-    Nanos next = round.deadline;
-    for (Wire* wire : wires_) next = std::min(next, wire->next_arrival());
-    if (round.more || next <= clock.now) {
+    bool more = false;
+    for (TestCard* card : cards_) more |= run_card(card);
+    rounds++;
+    const Nanos next = next_event();
+    if (more || next <= clock.now) {
       // A card that always has more to do would burn a processor for ever.
       if (++spins > 5'000'000) {
         fail("the card never becomes idle");
         return false;
       }
       clock.now += round_cost;
-      continue;
+    } else {
+      clock.now = std::min(next, end);
     }
-    clock.now = std::min(next, end);
   }
   return true;
 }
@@ -61,11 +76,27 @@ TestCard::TestCard(World& w, Port& port, uint8_t number, NicConfig config, uint6
       nic(std::make_unique<Nic>(with_mac(config, mac), bus, port,
                                 Rng(seed ? seed : 0x5eed0000u + number))),
       driver(
-          *nic, bus, [&w](const std::function<bool()>& done) { return w.run_until(done); },
-          w.clock) {
+          *nic, bus, [&w](const std::function<bool()>& done) { return w.run_until(done); }, w.clock,
+          [this] { kick(); }),
+      wire_port_(dynamic_cast<WirePort*>(&port)) {
   const std::string why = nic->start();
   if (!why.empty()) fail("the card does not start: " + why);
   world.add(this);
+}
+
+void TestCard::ring_doorbell(uint32_t uar, uint32_t value) {
+  nic->ring_doorbell(uar, value);
+  kick();
+}
+
+void TestCard::set_link(bool up) {
+  nic->set_link_admin(up, world.clock.now);
+  kick();
+}
+
+void TestCard::reset() {
+  nic->reset(world.clock.now);
+  kick();
 }
 
 std::string TestCard::check_conservation() const {

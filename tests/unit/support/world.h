@@ -15,7 +15,8 @@ namespace verna::test {
 class TestCard;
 
 /// Runs cards in one thread in virtual time: first everything that can happen now, then time moves
-/// to the next deadline or arrival.
+/// to the next deadline or arrival. A card that has nothing to do sleeps as in QEMU, and then only
+/// a doorbell, a register write, a frame or its deadline wakes it: a lost wake-up shows as a hang.
 class World {
  public:
   ManualClock clock;
@@ -38,11 +39,8 @@ class World {
   uint64_t rounds = 0;
 
  private:
-  struct Round {
-    bool more;
-    Nanos deadline;
-  };
-  Round run_round();
+  bool run_card(TestCard* card);
+  Nanos next_event() const;
 
   std::vector<TestCard*> cards_;
   std::vector<Wire*> wires_;
@@ -66,12 +64,25 @@ class TestCard : public PeerAddress {
   std::unique_ptr<Nic> nic;
   MiniDriver driver;
 
+  /// As a vCPU would: wakes the card if it sleeps.
+  void ring_doorbell(uint32_t uar, uint32_t value);
+  void set_link(bool up);
+  void reset();
+  void kick() { kicked_ = true; }
+
   uint64_t port_counter(unsigned i) const { return nic->counters().port[i]; }
   uint64_t eth_counter(unsigned i) const { return nic->counters().eth[i]; }
   uint64_t rdma_counter(unsigned i) const { return nic->counters().rdma[i]; }
   uint64_t dev_counter(unsigned i) const { return nic->counters().dev[i]; }
   /// Empty, or which sum of counters does not add up; see verna_counters.h.
   std::string check_conservation() const;
+
+ private:
+  friend class World;
+  WirePort* wire_port_;
+  bool asleep_ = false;
+  bool kicked_ = true;
+  Nanos deadline_ = 0;
 };
 
 /// What a connection is made with.
@@ -84,7 +95,7 @@ struct Connection {
   uint16_t rd_atomic = 4;
   uint8_t access =
       VERNA_ACCESS_REMOTE_WRITE | VERNA_ACCESS_REMOTE_READ | VERNA_ACCESS_REMOTE_ATOMIC;
-  uint32_t psn = 0x123456;       // of both directions
+  uint32_t psn = 0x123456;  // of both directions
   bool ipv6 = false;
   uint8_t sl = 0;
   uint8_t sgid_index = 0;
