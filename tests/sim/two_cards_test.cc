@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Two cards and a bad wire in virtual time. Everything follows from the seed.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string>
+
+#include "sim/flow.h"
+
+namespace verna::test {
+namespace {
+
+/// Two cards with GIDs, a domain each, and a wire between them.
+struct Pair {
+  explicit Pair(uint64_t seed, const NicConfig& config = {})
+      : wire(world.clock),
+        a(world, wire.a, 1, config, seed * 2 + 1),
+        b(world, wire.b, 2, config, seed * 2 + 2) {
+    world.add(&wire);
+    for (TestCard* card : {&a, &b}) {
+      card->driver.bring_up();
+      set_gids(*card);
+      card->driver.set_mtu(9000);
+    }
+    pd_a = a.driver.create_pd();
+    pd_b = b.driver.create_pd();
+  }
+  struct Ends {
+    QueuePair* a;
+    QueuePair* b;
+  };
+  Ends connect(uint8_t type, const Connection& how = {}) {
+    QpOptions options;
+    options.type = type;
+    options.pdn = pd_a;
+    Ends ends{};
+    ends.a = a.driver.create_qp(options, a.driver.create_cq(8), a.driver.create_cq(8));
+    options.pdn = pd_b;
+    ends.b = b.driver.create_qp(options, b.driver.create_cq(8), b.driver.create_cq(8));
+    if (type == VERNA_QP_UD) {
+      bring_ud_to_rts(a, ends.a, 0x1111);
+      bring_ud_to_rts(b, ends.b, 0x1111);
+    } else {
+      bring_to_rts(a, ends.a, b, ends.b->qpn, how);
+      bring_to_rts(b, ends.b, a, ends.a->qpn, how);
+    }
+    return ends;
+  }
+  void expect_conserved() {
+    EXPECT_EQ(a.check_conservation(), "");
+    EXPECT_EQ(b.check_conservation(), "");
+  }
+
+  World world;
+  Wire wire;
+  TestCard a;
+  TestCard b;
+  uint32_t pd_a = 0;
+  uint32_t pd_b = 0;
+};
+
+struct Weather {
+  const char* name;
+  Impairment how;
+};
+const Weather kWeathers[] = {
+    {"calm", {}},
+    {"loss", {.loss = 0.02}},
+    {"duplicates", {.duplicate = 0.05}},
+    {"reordering", {.reorder = 0.05}},
+    {"corruption", {.corrupt = 0.02}},
+    {"silent_corruption", {.corrupt_fixed = 0.02}},
+    {"storm",
+     {.loss = 0.03, .duplicate = 0.03, .reorder = 0.03, .corrupt = 0.02, .corrupt_fixed = 0.02}},
+};
+
+/// Both directions of one connection at once. Returns a hash of everything that happened.
+uint64_t run_reliable(const Weather& weather, uint64_t seed, uint32_t mtu, uint32_t operations) {
+  Pair pair(seed);
+  Connection how;
+  how.path_mtu = mtu;
+  how.timeout = 9;     // 2 ms
+  how.psn = 0xffff00;  // wraps soon
+  how.ipv6 = seed % 2 != 0;
+  const Pair::Ends ends = pair.connect(VERNA_QP_RC, how);
+  pair.wire.impair(weather.how, seed);
+  const ReliableFlow::Config config{.seed = seed, .operations = operations, .mtu = mtu};
+  ReliableFlow there(pair.a, ends.a, pair.pd_a, pair.b, ends.b, pair.pd_b, config);
+  ReliableFlow back(pair.b, ends.b, pair.pd_b, pair.a, ends.a, pair.pd_a, config);
+  const bool finished = pair.world.run_until(
+      [&] {
+        there.step();
+        back.step();
+        return (there.done() && back.done()) || there.failures() + back.failures() > 0;
+      },
+      200 * kSecond);
+  EXPECT_TRUE(finished) << "not everything completed";
+  EXPECT_EQ(there.failures() + back.failures(), 0u);
+  pair.world.settle();
+  pair.expect_conserved();
+  return there.hash() ^ back.hash() * 3 ^ pair.wire.to_a.hash * 5 ^ pair.wire.to_b.hash * 7;
+}
+
+struct ReliableTest : testing::TestWithParam<Weather> {};
+
+TEST_P(ReliableTest, EveryByteAndEveryCompletionOnce) {
+  for (uint64_t seed = 1; seed <= 4; seed++) {
+    const uint32_t mtu = seed % 4 == 0 ? 4096 : 256u << seed % 4;
+    SCOPED_TRACE("seed " + std::to_string(seed) + " mtu " + std::to_string(mtu));
+    run_reliable(GetParam(), seed, mtu, 150);
+    if (testing::Test::HasFailure()) break;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Weather, ReliableTest, testing::ValuesIn(kWeathers),
+                         [](const auto& i) { return std::string(i.param.name); });
+
+TEST(Simulation, TheSameSeedRepeatsEverything) {
+  const Weather& storm = kWeathers[std::size(kWeathers) - 1];
+  const uint64_t one = run_reliable(storm, 42, 512, 80);
+  EXPECT_EQ(run_reliable(storm, 42, 512, 80), one);
+  EXPECT_NE(run_reliable(storm, 43, 512, 80), one);
+}
+
+TEST(Simulation, ManyConnectionsShareABadWire) {
+  Pair pair(5);
+  pair.wire.impair(kWeathers[1].how, 5);
+  Connection how;
+  how.timeout = 9;
+  std::deque<ReliableFlow> flows;
+  for (uint64_t i = 0; i < 6; i++) {
+    const Pair::Ends ends = pair.connect(VERNA_QP_RC, how);
+    const ReliableFlow::Config config{.seed = 100 + i, .operations = 60};
+    flows.emplace_back(pair.a, ends.a, pair.pd_a, pair.b, ends.b, pair.pd_b, config);
+  }
+  EXPECT_TRUE(pair.world.run_until(
+      [&] {
+        bool all = true;
+        for (ReliableFlow& flow : flows) {
+          flow.step();
+          all &= flow.done();
+        }
+        return all;
+      },
+      200 * kSecond));
+  pair.expect_conserved();
+}
+
+struct UnreliableTest : testing::TestWithParam<Weather> {};
+
+TEST_P(UnreliableTest, NothingDamagedIsEverDelivered) {
+  for (bool datagrams : {false, true}) {
+    Pair pair(7);
+    pair.wire.impair(GetParam().how, 7);
+    Connection how;
+    const Pair::Ends ends = pair.connect(datagrams ? VERNA_QP_UD : VERNA_QP_UC, how);
+    UnreliableFlow flow(pair.a, ends.a, pair.pd_a, pair.b, ends.b, pair.pd_b,
+                        {.seed = 7, .max_len = datagrams ? 3000u : 6000u, .datagrams = datagrams});
+    EXPECT_TRUE(pair.world.run_until(
+        [&] {
+          flow.step();
+          return flow.all_sent();
+        },
+        100 * kSecond));
+    pair.world.run_for(10 * kMilli);
+    flow.step();
+    const bool calm = GetParam().how.loss + GetParam().how.corrupt + GetParam().how.corrupt_fixed +
+                          GetParam().how.reorder + GetParam().how.duplicate ==
+                      0;
+    if (calm) EXPECT_EQ(flow.received(), 300u);
+    EXPECT_GT(flow.received(), 150u) << (datagrams ? "UD" : "UC");
+    pair.expect_conserved();
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Weather, UnreliableTest, testing::ValuesIn(kWeathers),
+                         [](const auto& i) { return std::string(i.param.name); });
+
+// --- goodput -----------------------------------------------------------------------------------
+
+/// Goodput of a long WRITE stream relative to a link without loss. Window and bandwidth-delay
+/// product are 64 packets.
+double goodput(double loss, uint64_t seed) {
+  constexpr uint32_t kMtu = 1024;
+  constexpr uint64_t kRate = 10'000'000'000;
+  constexpr uint64_t kFrame = kMtu + 14 + 20 + 8 + 12 + 4;
+  constexpr Nanos kPacketTime = kFrame * 8 * kSecond / kRate;
+  NicConfig config;
+  config.rdma.send_window = 64;
+  Pair pair(seed, config);
+  Connection how;
+  how.path_mtu = kMtu;
+  how.timeout = 6;  // 262 us, about four round trips
+  const Pair::Ends ends = pair.connect(VERNA_QP_RC, how);
+  Impairment data{.loss = loss, .delay = 32 * kPacketTime, .bits_per_second = kRate};
+  pair.wire.to_b.impairment = data;
+  data.loss = 0;
+  pair.wire.to_a.impairment = data;
+  pair.wire.to_b.seed(seed);
+  constexpr uint32_t kMessage = 16 * kMtu;
+  Region* local = pair.a.driver.create_mr(pair.pd_a, kMessage, VERNA_ACCESS_LOCAL_WRITE);
+  Region* remote = pair.b.driver.create_mr(pair.pd_b, kMessage,
+                                           VERNA_ACCESS_LOCAL_WRITE | VERNA_ACCESS_REMOTE_WRITE);
+  SendWr wr;
+  wr.opcode = VERNA_WR_RDMA_WRITE;
+  wr.sges = {local->sge(0, kMessage)};
+  wr.remote_addr = remote->iova;
+  wr.rkey = remote->key;
+  uint64_t done = 0, posted = 0;
+  pair.world.round_cost = 50;
+  const Nanos start = pair.world.clock.now;
+  constexpr uint64_t kMessages = 700;
+  pair.world.run_until(
+      [&] {
+        verna_cqe cqe;
+        while (pair.a.driver.poll(ends.a->send_cq, &cqe)) {
+          EXPECT_EQ(cqe.status, VERNA_CQE_OK);
+          done++;
+        }
+        while (posted - done < 32) {
+          pair.a.driver.post_send(ends.a, wr);
+          posted++;
+        }
+        return done >= kMessages;
+      },
+      10 * kSecond);
+  const double seconds = static_cast<double>(pair.world.clock.now - start) / 1e9;
+  const double bits = static_cast<double>(done * 16 * kFrame) * 8;
+  return bits / seconds / static_cast<double>(kRate);
+}
+
+TEST(Simulation, GoBackNGoodputFollowsTheFormula) {
+  constexpr double kBdp = 64;
+  for (double p : {0.0, 0.001, 0.005, 0.01, 0.02}) {
+    const double measured = goodput(p, 3);
+    const double formula = (1 - p) / (1 - p + p * kBdp);
+    std::printf("loss %.3f  goodput %.3f  formula %.3f\n", p, measured, formula);
+    EXPECT_NEAR(measured / formula, 1, 0.1) << "loss " << p;
+  }
+}
+
+}  // namespace
+}  // namespace verna::test
