@@ -15,6 +15,7 @@
 #include "mac/host_queue_port.h"
 #include "mac/shm_link_port.h"
 #include "nic.h"
+#include "runner.h"
 
 namespace {
 
@@ -59,7 +60,8 @@ struct verna_card {
         link_port(config.link
                       ? std::make_unique<verna::ShmLinkPort>(config.link, config.link_ring_kib)
                       : nullptr),
-        nic(make_config(config), bus, port(), make_rng(config.seed)) {}
+        nic(make_config(config), bus, port(), make_rng(config.seed)),
+        runner(nic, {config.poll_us * verna::Nanos{1000}, config.inline_kib << 10}) {}
 
   verna::Port& port() {
     if (link_port) return *link_port;
@@ -70,6 +72,7 @@ struct verna_card {
   std::unique_ptr<verna::HostQueuePort> host_port;
   std::unique_ptr<verna::ShmLinkPort> link_port;
   verna::Nic nic;
+  verna::Runner runner;
 };
 
 namespace {
@@ -100,23 +103,24 @@ verna_card* verna_card_new(const verna_card_config* config, const verna_host_ops
 
 void verna_card_free(verna_card* card) { delete card; }
 
-uint64_t verna_card_run(verna_card* card, uint64_t now, uint32_t byte_budget) {
-  const verna::Nic::RunResult result = card->nic.run(now, byte_budget);
-  // A deadline of 0 would mean "again at once".
-  return result.more ? 0 : std::max<uint64_t>(result.deadline, 1);
+static_assert(VERNA_MAX_FDS == verna::Runner::kMaxFds);
+
+bool verna_card_slice(verna_card* card, uint64_t now, uint64_t host_now, verna_sleep* sleep) {
+  verna::Runner::Sleep wait;
+  if (!card->runner.slice(now, host_now, &wait)) return false;
+  std::copy(wait.fds.begin(), wait.fds.end(), sleep->fds);
+  sleep->num_fds = wait.num_fds;
+  sleep->deadline = wait.deadline;
+  return true;
 }
 
-bool verna_card_prepare_sleep(verna_card* card, uint64_t now) {
-  return card->nic.prepare_sleep(now);
-}
+void verna_card_slept(verna_card* card, uint64_t duration) { card->runner.slept(duration); }
 
-void verna_card_cancel_sleep(verna_card* card) { card->nic.cancel_sleep(); }
+bool verna_card_asleep(const verna_card* card) { return card->runner.asleep(); }
 
-size_t verna_card_poll_fds(verna_card* card, struct pollfd* fds, size_t max) {
-  return card->port().poll_fds(fds, max);
-}
+bool verna_card_run_inline(verna_card* card, uint64_t now) { return card->runner.run_inline(now); }
 
-void verna_card_set_polling(verna_card* card, bool on) { card->nic.set_polling(on); }
+void verna_card_wake(verna_card* card) { card->runner.wake(); }
 
 void verna_card_doorbell(verna_card* card, uint32_t uar, uint32_t value) {
   card->nic.ring_doorbell(uar, value);
@@ -136,14 +140,6 @@ void verna_card_reset(verna_card* card, uint64_t now) { card->nic.reset(now); }
 
 void verna_card_set_link(verna_card* card, bool up, uint64_t now) {
   card->nic.set_link_admin(up, now);
-}
-
-void verna_card_count_sleep(verna_card* card) {
-  card->nic.counters().dev[VERNA_DEV_engine_sleeps]++;
-}
-
-void verna_card_count_inline(verna_card* card) {
-  card->nic.counters().dev[VERNA_DEV_inline_runs]++;
 }
 
 bool verna_card_host_rx(verna_card* card, const uint8_t* frame, size_t len) {

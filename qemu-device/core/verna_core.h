@@ -65,6 +65,8 @@ typedef struct verna_card_config {
     const char *link;      /* path of a shared-memory link; null: frames go through the host */
     uint32_t link_ring_kib; /* size of each direction's ring */
     uint64_t seed;         /* not 0: reproducible keys and numbers */
+    uint32_t poll_us;      /* engine: longest look for work before it sleeps; 0: none */
+    uint32_t inline_kib;   /* budget of verna_card_run_inline() */
 } verna_card_config;
 
 /**
@@ -77,15 +79,26 @@ verna_card *verna_card_new(const verna_card_config *config, const verna_host_ops
 void verna_card_free(verna_card *card);
 
 /*
- * Runs the card; see Nic::run(). Returns 0 if it did something: run again at
- * once; else the time in ns before which nothing happens without a doorbell, a
- * frame or a register write.
+ * What the host's engine thread does; see runner.h. All but wake() and asleep()
+ * are serialised with the card, and slept() is for the engine alone.
  */
-uint64_t verna_card_run(verna_card *card, uint64_t now, uint32_t byte_budget);
-bool verna_card_prepare_sleep(verna_card *card, uint64_t now);
-void verna_card_cancel_sleep(verna_card *card);
-size_t verna_card_poll_fds(verna_card *card, struct pollfd *fds, size_t max);
-void verna_card_set_polling(verna_card *card, bool on);
+#define VERNA_MAX_FDS 8
+typedef struct verna_sleep {
+    struct pollfd fds[VERNA_MAX_FDS];
+    size_t num_fds;
+    uint64_t deadline; /* of the card's clock, UINT64_MAX: none */
+} verna_sleep;
+
+/* Runs for a bounded time. True: wait until a descriptor or the deadline. */
+bool verna_card_slice(verna_card *card, uint64_t now, uint64_t host_now, verna_sleep *sleep);
+/* The engine waited for so many ns of the host's time. */
+void verna_card_slept(verna_card *card, uint64_t duration);
+/* Any thread, after a doorbell or a register write: the engine sleeps. */
+bool verna_card_asleep(const verna_card *card);
+/* Then its work may be done here. True: the engine need not be woken. */
+bool verna_card_run_inline(verna_card *card, uint64_t now);
+/* Any thread. */
+void verna_card_wake(verna_card *card);
 
 /* Any thread. */
 void verna_card_doorbell(verna_card *card, uint32_t uar, uint32_t value);
@@ -101,10 +114,6 @@ uint32_t verna_card_read(verna_card *card, uint32_t offset, uint64_t now);
 void verna_card_write(verna_card *card, uint32_t offset, uint32_t value, uint64_t now);
 void verna_card_reset(verna_card *card, uint64_t now);
 void verna_card_set_link(verna_card *card, bool up, uint64_t now);
-
-/* Counts engine_sleeps and inline_runs of VERNA_DEV_COUNTERS for the host. */
-void verna_card_count_sleep(verna_card *card);
-void verna_card_count_inline(verna_card *card);
 
 /*
  * Frames of a card without a link go through the host's network layer. Both

@@ -143,6 +143,8 @@ static bool verna_make_card(VernaState *s, Error **errp)
         .link = s->link,
         .link_ring_kib = s->link_ring_kib,
         .seed = s->seed,
+        .poll_us = s->poll_us,
+        .inline_kib = s->inline_kib,
     };
     char error[256] = "";
 

@@ -11,7 +11,6 @@
 #ifndef HW_NET_VERNA_H
 #define HW_NET_VERNA_H
 
-#include "qemu/event_notifier.h"
 #include "qemu/main-loop.h"
 #include "qemu/thread.h"
 #include "exec/memory.h"
@@ -23,19 +22,16 @@
 OBJECT_DECLARE_SIMPLE_TYPE(VernaState, VERNA)
 
 #define VERNA_MAX_VECTORS 2048
-#define VERNA_MAX_FDS 8
 
-/* Who runs the card, and when; verna_engine.c. */
+/* The thread that runs the card, and interrupts; verna_engine.c. */
 typedef struct VernaEngine {
     QemuThread thread;
     /* Taken before and released after taking lock: lets waiters in. */
     QemuMutex gate;
     QemuMutex lock;
     QemuCond resumed;
-    EventNotifier wake;
     VMChangeStateEntry *vmstate;
     bool started;
-    bool asleep; /* atomic; written under lock */
     bool raised; /* atomic: some bit of vectors is set */
     /* MSI-X vectors to send; set by any thread, cleared under the BQL. */
     unsigned long vectors[BITS_TO_LONGS(VERNA_MAX_VECTORS)];
@@ -45,11 +41,6 @@ typedef struct VernaEngine {
     bool paused;
     int64_t paused_at; /* host time, ns */
     int64_t stopped; /* ns that the card's clock is behind the host's */
-    int64_t idle_since; /* host time of the first run that found no work */
-    int64_t poll_ns; /* how long to look for work before sleeping */
-    uint64_t sleep_until;
-    struct pollfd fds[VERNA_MAX_FDS]; /* what the engine waits for */
-    size_t num_fds;
 
     /* DMA may need the BQL: there is an IOMMU, which may raise interrupts. */
     bool dma_needs_bql;

@@ -127,7 +127,7 @@ static void verna_link_status_changed(NetClientState *nc)
     }
     verna_card_set_link(s->card, !nc->link_down, verna_now(s));
     verna_unlock(s);
-    event_notifier_set(&s->engine.wake);
+    verna_card_wake(s->card);
 }
 
 static NetClientInfo verna_nic_info = {
