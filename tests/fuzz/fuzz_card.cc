@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fuzz/fuzz_card.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "support/fail.h"
+
+namespace verna::fuzz {
+
+NicConfig small_config() {
+  NicConfig config;
+  config.max_queue_pairs = 4;
+  config.max_cqs = 64;
+  config.max_eqs = 4;
+  config.num_uars = 16;
+  config.num_vectors = 8;
+  config.max_pbl_entries = 4096;
+  config.rdma.max_qps = 64;
+  config.rdma.max_mrs = 64;
+  config.rdma.max_pds = 16;
+  config.rdma.max_gids = 8;
+  config.rdma.send_window = 64;
+  return config;
+}
+
+Rig::Rig() : RdmaRig(small_config()) {
+  test::Connection how;
+  how.path_mtu = 256;
+  how.timeout = 6;
+  how.retry_cnt = 2;
+  rc = make_qp(VERNA_QP_RC, how);
+  ud = make_qp(VERNA_QP_UD);
+  mr = make_mr(8192);
+  for (int i = 0; i < 8; i++) {
+    card.driver.post_recv(rc, {mr->sge(0, 1024)});
+    card.driver.post_recv(ud, {mr->sge(1024, 1024)});
+  }
+  test::RingHandle* cq = card.driver.create_cq(6);
+  txq = card.driver.create_txq(0, cq, 4);
+  rxq = card.driver.create_rxq(0, cq, 4);
+  for (int i = 0; i < 8; i++) card.driver.post_rx(rxq, card.bus.alloc(512), 512);
+  card.driver.publish(&rxq->wq);
+}
+
+void check(Rig& rig) {
+  const std::string why = rig.card.check_conservation();
+  if (!why.empty()) test::fail("counters do not add up: " + why);
+}
+
+void plant_seeds(int argc, char** argv, const std::vector<Bytes>& seeds) {
+  namespace fs = std::filesystem;
+  for (int i = 1; i < argc; i++) {
+    if (argv[i][0] == '-' || !fs::is_directory(argv[i])) continue;
+    if (!fs::is_empty(argv[i])) return;
+    for (size_t n = 0; n < seeds.size(); n++) {
+      std::ofstream file(fs::path(argv[i]) / ("seed-" + std::to_string(n)), std::ios::binary);
+      file.write(reinterpret_cast<const char*>(seeds[n].data()),
+                 static_cast<std::streamsize>(seeds[n].size()));
+    }
+    return;
+  }
+}
+
+}  // namespace verna::fuzz

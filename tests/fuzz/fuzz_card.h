@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the fuzzers have in common: a reader of the input, a card with two connected queue pairs,
+// and seeds that a new corpus starts with.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "support/rdma_rig.h"
+
+namespace verna::fuzz {
+
+using test::Bytes;
+
+/// Takes values off the input; zeros when it is used up.
+class Input {
+ public:
+  Input(const uint8_t* data, size_t size) : data_(data), left_(size) {}
+  bool empty() const { return left_ == 0; }
+  size_t left() const { return left_; }
+  template <typename T>
+  T take() {
+    T v{};
+    const size_t n = left_ < sizeof v ? left_ : sizeof v;
+    std::memcpy(&v, data_, n);
+    data_ += n;
+    left_ -= n;
+    return v;
+  }
+  uint8_t byte() { return take<uint8_t>(); }
+  Bytes bytes(size_t n) {
+    if (n > left_) n = left_;
+    Bytes out(data_, data_ + n);
+    data_ += n;
+    left_ -= n;
+    return out;
+  }
+
+ private:
+  const uint8_t* data_;
+  size_t left_;
+};
+
+/// Small limits, so that a card is quickly made.
+NicConfig small_config();
+
+/// A card with an RC and a UD queue pair in RTS, memory that packets may name, receive requests,
+/// and an Ethernet queue in each direction.
+struct Rig : test::RdmaRig {
+  Rig();
+  test::QueuePair* rc;
+  test::QueuePair* ud;
+  test::Region* mr;
+  test::EthQueue* txq;
+  test::EthQueue* rxq;
+};
+
+/// Ends the program if the counters do not add up.
+void check(Rig& rig);
+
+/// Called once by libFuzzer: puts the seeds into a corpus folder that is still empty.
+void plant_seeds(int argc, char** argv, const std::vector<Bytes>& seeds);
+
+}  // namespace verna::fuzz

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Commands of a hostile driver: any opcode, any field, page lists that lead anywhere, in any order
+// and beside traffic. Each is answered unless the card has declared itself dead.
+#include "fuzz/fuzz_card.h"
+#include "support/fail.h"
+
+namespace verna::fuzz {
+namespace {
+
+constexpr uint16_t kOpcodes[] = {0x000, 0x001, 0x002, 0x010, 0x011, 0x012, 0x013, 0x100, 0x101,
+                                 0x102, 0x103, 0x110, 0x111, 0x112, 0x113, 0x114, 0x200, 0x201,
+                                 0x202, 0x203, 0x210, 0x211, 0x212, 0x213, 0x220};
+
+/// A number that a command of before returned, or a small one.
+struct Numbers {
+  std::vector<uint32_t> known;
+  uint32_t pick(Input& in) const {
+    const uint8_t which = in.byte();
+    return which < known.size() ? known[which] : which;
+  }
+};
+
+void command(Input& in, Rig& rig, Numbers* numbers, uint64_t arena) {
+  uint8_t bytes[VERNA_CMD_SIZE] = {};
+  verna_cmd_hdr hdr{};
+  const uint8_t op = in.byte();
+  hdr.opcode = op < std::size(kOpcodes) ? kOpcodes[op] : op;
+  std::memcpy(bytes, &hdr, sizeof hdr);
+  // Fields: (offset, kind) pairs say what to write where.
+  for (unsigned n = in.byte() % 24; n > 0; n--) {
+    const size_t at = 8 + in.byte() % 80;
+    switch (in.byte() % 6) {
+      case 0:
+        bytes[at] = in.byte();
+        break;
+      case 1:
+        store_le<uint32_t>(bytes + at / 4 * 4, numbers->pick(in));
+        break;
+      case 2:
+        store_le<uint64_t>(bytes + at / 8 * 8, arena + in.take<uint16_t>());
+        break;
+      case 3:
+        store_le<uint64_t>(bytes + at / 8 * 8, in.take<uint64_t>());
+        break;
+      case 4:
+        store_le<uint16_t>(bytes + at / 2 * 2, in.take<uint16_t>());
+        break;
+      default:
+        store_le<uint64_t>(bytes + at / 8 * 8, arena + uint64_t{in.byte()} * 4096);
+    }
+  }
+  rig.card.driver.post_command(bytes, sizeof bytes);
+  rig.card.driver.ring_admin_doorbell();
+  test::Reply reply;
+  const bool answered =
+      rig.world.run_until([&] { return rig.card.driver.take_reply(&reply); }, 20'000'000);
+  const bool dead = rig.card.driver.reg(VERNA_REG_STATUS) & VERNA_STATUS_FATAL;
+  if (!answered && !dead) test::fail("a command was not answered");
+  if (answered && reply.ok() && reply.result) {
+    numbers->known.push_back(static_cast<uint32_t>(reply.result));
+    if (numbers->known.size() > 100) numbers->known.erase(numbers->known.begin());
+  }
+}
+
+void step(Input& in, Rig& rig, Numbers* numbers, uint64_t arena) {
+  switch (in.byte() % 8) {
+    case 0:
+      rig.inject(rig.packet(rig.rc, test::kRcSendOnly, test::RdmaRig::kPsn + in.byte() % 4,
+                            Bytes(in.byte(), 1)));
+      break;
+    case 1: {
+      test::SendWr wr;
+      wr.sges = {rig.mr->sge(0, in.byte())};
+      rig.card.driver.post_send(rig.rc, wr);
+      break;
+    }
+    case 2:
+      rig.world.run_for(uint64_t{in.byte()} * 50'000);
+      break;
+    default:
+      command(in, rig, numbers, arena);
+  }
+  rig.world.settle(2000);
+}
+
+/// One command with its fields written 8 bytes at a time.
+Bytes seed(uint8_t op_index, const std::vector<std::pair<uint8_t, uint64_t>>& fields) {
+  Bytes out = {3, op_index, static_cast<uint8_t>(fields.size())};
+  for (const auto& [at, v] : fields) {
+    out.push_back(static_cast<uint8_t>(at - 8));
+    out.push_back(3);
+    for (int i = 0; i < 8; i++) out.push_back(static_cast<uint8_t>(v >> (8 * i)));
+  }
+  return out;
+}
+
+std::vector<Bytes> seeds() {
+  std::vector<Bytes> out;
+  for (uint8_t op = 0; op < std::size(kOpcodes); op++) out.push_back(seed(op, {}));
+  const uint64_t page = uint64_t{1} << 32;
+  // CREATE_EQ 1 and CREATE_CQ: memory, one page, ring at 128.
+  out.push_back(seed(3, {{8, 1}, {16, page}, {24, 1}, {40, 128ull << 32}, {48, 2}}));
+  out.push_back(seed(5, {{8, 0}, {16, page}, {24, 1}, {40, 128ull << 32}, {48, 2}}));
+  // CREATE_TXQ 1.
+  out.push_back(seed(7, {{8, 1}, {16, page}, {24, 1}, {40, 128ull << 32}, {48, 2}}));
+  return out;
+}
+
+}  // namespace
+}  // namespace verna::fuzz
+
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  verna::fuzz::plant_seeds(*argc, *argv, verna::fuzz::seeds());
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  verna::fuzz::Input in(data, size);
+  verna::fuzz::Rig rig;
+  rig.card.bus.expect_faults();
+  const uint64_t arena = rig.card.bus.alloc(64 * 4096, "arena");
+  rig.card.bus.fill(arena, in.bytes(in.byte()));
+  verna::fuzz::Numbers numbers;
+  numbers.known = {rig.rc->qpn, rig.ud->qpn, rig.mr->key, rig.pd, rig.rc->send_cq->id};
+  for (int steps = 0; !in.empty() && steps < 40; steps++) {
+    if (rig.card.driver.reg(VERNA_REG_STATUS) & VERNA_STATUS_FATAL) break;
+    verna::fuzz::step(in, rig, &numbers, arena);
+  }
+  verna::fuzz::check(rig);
+  return 0;
+}
