@@ -30,7 +30,7 @@ struct RdmaLimits {
   uint16_t max_send_sge = 16;
   uint16_t max_recv_sge = 16;
   uint16_t max_inline = 256;
-  uint16_t max_rd_atomic = 16;
+  uint16_t max_rd_atomic = 128;  // as rxe: perftest asks its peer for its own limit
   uint32_t num_uars = 1024;
   uint32_t send_window = 4096;  // unacknowledged packets of a QP
 };

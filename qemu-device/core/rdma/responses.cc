@@ -53,6 +53,7 @@ bool Responses::has_room() const {
 }
 
 ResponderResource& Responses::append() {
+  if (table_.empty()) table_.resize(kMax);
   while (end_ - begin_ >= std::min<uint32_t>(ctx_.attr.max_dest_rd_atomic, kMax)) {
     mark_pending(&slot(begin_), false);
     begin_++;

@@ -2,7 +2,7 @@
 // Responses of READs and atomics: remembered, sent in order, sent again for duplicates.
 #pragma once
 
-#include <array>
+#include <vector>
 
 #include "base/psn.h"
 #include "rdma/ack.h"
@@ -36,7 +36,7 @@ struct ResponderResource {
 /// responder sends: responses in order of their sequence numbers, then the acknowledgement.
 class Responses {
  public:
-  static constexpr uint32_t kMax = 32;
+  static constexpr uint32_t kMax = 128;
 
   explicit Responses(QpContext& context) : ctx_(context) {}
 
@@ -75,7 +75,7 @@ class Responses {
 
   QpContext& ctx_;
   AckState ack_;
-  std::array<ResponderResource, kMax> table_;
+  std::vector<ResponderResource> table_;  // kMax entries, made for the first READ or atomic
   uint32_t begin_ = 0;  // remembered are [begin_, end_)
   uint32_t end_ = 0;
   uint32_t pending_ = 0;

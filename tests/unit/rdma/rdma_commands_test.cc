@@ -174,7 +174,7 @@ TEST_F(RdmaCommands, ModifyQpChecksRanges) {
   EXPECT_TRUE(refused(0, [](verna_qp_attr& a) { a.rq_psn = 0x1000000; }));
   EXPECT_TRUE(refused(0, [](verna_qp_attr& a) { a.dest_qpn = 0x1000000; }));
   EXPECT_TRUE(refused(0, [](verna_qp_attr& a) { a.min_rnr_timer = 32; }));
-  EXPECT_TRUE(refused(0, [](verna_qp_attr& a) { a.max_dest_rd_atomic = 17; }));
+  EXPECT_TRUE(refused(0, [](verna_qp_attr& a) { a.max_dest_rd_atomic = 129; }));
   EXPECT_TRUE(refused(0, [](verna_qp_attr& a) { a.av.sgid_index = 77; })) << "entry not valid";
   EXPECT_TRUE(refused(0, [](verna_qp_attr& a) { a.av.sgid_index = 200; })) << "no such entry";
   EXPECT_TRUE(refused(0, [](verna_qp_attr& a) { a.av.sl = 8; }));
