@@ -164,7 +164,8 @@ void ReliableFlow::check_send(const verna_cqe& cqe) {
   const Operation op = outstanding_.front();
   outstanding_.pop_front();
   expect(op.signaled, "a completion that was not asked for", op.id);
-  expect(cqe.status == VERNA_CQE_OK, "completed in error", op.id);
+  expect(cqe.status == VERNA_CQE_OK,
+         ("completed with status " + std::to_string(cqe.status)).c_str(), op.id);
   expect(cqe.opcode == completion_of(op.opcode), "the wrong opcode", op.id);
   expect(cqe.id == from_qp_->qpn, "the wrong QPN", op.id);
   check_result(op);

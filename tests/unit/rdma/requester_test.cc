@@ -261,6 +261,27 @@ TEST_F(Requester, RnrNakWaitsAsLongAsItSays) {
   EXPECT_EQ(count(VERNA_RDMA_rx_rnr_naks), 1u);
 }
 
+TEST_F(Requester, EveryRnrTimerCodeHasItsTime) {
+  // IBA's table, in units of 10 us.
+  const uint64_t table[32] = {65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,   32,
+                              48,    64,   96,   128,  192,  256,   384,   512,   768,   1024, 1536,
+                              2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
+  how.timeout = 0;
+  make_rc();
+  post(send(10));
+  ASSERT_TRUE(rig.sent());
+  for (uint8_t code = 0; code < 32; code++) {
+    rig.inject(ack(kPsn, 0x20 | code));
+    const Nanos start = rig.world.clock.now;
+    const uint64_t before = count(VERNA_RDMA_tx_packets);
+    ASSERT_TRUE(rig.world.run_until([&] { return count(VERNA_RDMA_tx_packets) > before; }));
+    const Nanos waited = rig.world.clock.now - start;
+    EXPECT_GE(waited, table[code] * 10 * kMicro) << int{code};
+    EXPECT_LE(waited, table[code] * 10 * kMicro + 100 * kMicro) << int{code};
+    ASSERT_TRUE(rig.sent());
+  }
+}
+
 TEST_F(Requester, RnrRetriesRunOut) {
   how.rnr_retry = 2;
   make_rc();
