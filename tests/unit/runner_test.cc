@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// When a card runs and sleeps: with a real card on a port that tells what it was asked.
+#include "runner.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include "mac/loopback_port.h"
+
+namespace verna {
+namespace {
+
+class NoMemory final : public HostBus {
+ public:
+  bool read(FunctionId, uint64_t, void*, size_t) override { return false; }
+  bool write(FunctionId, uint64_t, const void*, size_t) override { return false; }
+  bool write_release64(FunctionId, uint64_t, uint64_t) override { return false; }
+  bool atomic64(FunctionId, uint64_t, AtomicOp, uint64_t, uint64_t, uint64_t*) override {
+    return false;
+  }
+  void full_barrier() override {}
+  void raise(FunctionId, uint16_t) override {}
+};
+
+/// A wire to nowhere whose upkeep and descriptors the test decides.
+class StubPort final : public Port {
+ public:
+  bool link_up() const override { return true; }
+  bool has_fcs() const override { return false; }
+  uint8_t* tx_reserve(uint32_t) override { return nullptr; }
+  void tx_commit(uint32_t) override {}
+  void tx_flush() override {}
+  RxFrame rx_peek() override { return {}; }
+  void rx_release() override {}
+  Nanos poll(Nanos) override { return next; }
+  bool prepare_sleep(bool) override {
+    prepared++;
+    return may_sleep;
+  }
+  void cancel_sleep() override { cancelled++; }
+  size_t poll_fds(pollfd* fds, size_t max) const override {
+    if (!max) return 0;
+    fds[0] = {fd, POLLIN, 0};
+    return 1;
+  }
+
+  Nanos next = kNever;
+  bool may_sleep = true;
+  int fd = 100;
+  int prepared = 0;
+  int cancelled = 0;
+};
+
+class RunnerTest : public testing::Test {
+ protected:
+  RunnerTest() { EXPECT_EQ(nic.start(), ""); }
+
+  /// Runs slices, one each microsecond of both clocks, until the engine may sleep.
+  int slices_until_sleep(Runner& runner, int limit = 1000) {
+    for (int i = 1; i <= limit; i++) {
+      now += 1000;
+      if (runner.slice(now, now, &sleep)) return i;
+    }
+    return limit + 1;
+  }
+
+  NoMemory bus;
+  StubPort port;
+  NicConfig config;
+  Nic nic{config, bus, port, Rng(1)};
+  Runner::Sleep sleep{};
+  Nanos now = 1000;
+};
+
+TEST_F(RunnerTest, SleepsWhenThereIsNothingToDo) {
+  Runner runner(nic, {0, 65536});
+  EXPECT_LT(slices_until_sleep(runner), 10);
+  EXPECT_TRUE(runner.asleep());
+  EXPECT_EQ(sleep.num_fds, 2u);
+  EXPECT_EQ(sleep.fds[1].fd, 100);
+  runner.slice(now, now, &sleep);
+  EXPECT_GE(port.cancelled, 1);
+}
+
+TEST_F(RunnerTest, DoesNotSleepIfThePortHasWork) {
+  Runner runner(nic, {0, 65536});
+  port.may_sleep = false;
+  EXPECT_EQ(slices_until_sleep(runner, 50), 51);
+  EXPECT_FALSE(runner.asleep());
+}
+
+TEST_F(RunnerTest, ShortSleepsMakeItLookLongerAndLongOnesLess) {
+  Runner runner(nic, {20'000, 65536});
+  slices_until_sleep(runner);
+  for (int i = 0; i < 6; i++) runner.slept(1000);
+  const int eager = slices_until_sleep(runner);
+  EXPECT_GE(eager, 20);
+  EXPECT_LE(eager, 23);
+  for (int i = 0; i < 6; i++) runner.slept(10'000'000);
+  EXPECT_LE(slices_until_sleep(runner), 5);
+}
+
+TEST_F(RunnerTest, WakeEndsTheSleepAndIsTakenBack) {
+  Runner runner(nic, {0, 65536});
+  slices_until_sleep(runner);
+  EXPECT_EQ(poll(sleep.fds.data(), 1, 0), 0);
+  runner.wake();
+  runner.wake();
+  EXPECT_EQ(poll(sleep.fds.data(), 1, 0), 1);
+  runner.slept(1000);
+  EXPECT_EQ(poll(sleep.fds.data(), 1, 0), 0);
+}
+
+TEST_F(RunnerTest, InlineRunNeedsNoEngineIfItDidAll) {
+  Runner runner(nic, {0, 65536});
+  slices_until_sleep(runner);
+  const int prepared = port.prepared;
+  EXPECT_TRUE(runner.run_inline(now));
+  EXPECT_GT(port.prepared, prepared) << "everything must be armed again";
+  EXPECT_TRUE(runner.asleep());
+  EXPECT_EQ(nic.counters().dev[VERNA_DEV_inline_runs], 1u);
+}
+
+TEST_F(RunnerTest, InlineRunWakesTheEngineForWorkThatIsLeft) {
+  Runner runner(nic, {0, 65536});
+  slices_until_sleep(runner);
+  port.may_sleep = false;
+  EXPECT_FALSE(runner.run_inline(now));
+}
+
+TEST_F(RunnerTest, InlineRunWakesTheEngineForAnEarlierDeadline) {
+  Runner runner(nic, {0, 65536});
+  slices_until_sleep(runner);
+  port.next = now + 5;
+  EXPECT_FALSE(runner.run_inline(now));
+}
+
+TEST_F(RunnerTest, InlineRunWakesTheEngineIfThePortHasOtherDescriptors) {
+  Runner runner(nic, {0, 65536});
+  slices_until_sleep(runner);
+  port.fd = 101;
+  EXPECT_FALSE(runner.run_inline(now));
+}
+
+TEST_F(RunnerTest, InlineRunLeavesAnAwakeEngineAlone) {
+  Runner runner(nic, {20'000, 65536});
+  EXPECT_FALSE(runner.asleep());
+  EXPECT_TRUE(runner.run_inline(now));
+  EXPECT_EQ(nic.counters().dev[VERNA_DEV_inline_runs], 0u);
+}
+
+}  // namespace
+}  // namespace verna
