@@ -182,7 +182,10 @@ bool Completer::is_next_response(const RocePacket& packet, bool atomic, Nanos no
   }
   if (packet.psn == window_.policy->oldest()) return true;
   ctx_.count(VERNA_RDMA_rx_out_of_sequence);
+  if (!gap_handled_) window_.congestion->on_timeout(now);
   missing(now);
+  // The peer is alive: the rest of the old flight comes before what it was asked for again.
+  start_retry_timer(now);
   return false;
 }
 

@@ -86,10 +86,10 @@ TxSource::Result Requester::transmit(int64_t* budget, Nanos now) {
 Requester::Step Requester::send_one(int64_t* budget, Nanos now) {
   ctx_.trace().next_packet();
   const uint32_t psn = window_.policy->next();
-  const bool fresh = !window_.policy->again();
-  const bool open = window_.policy->outstanding() < window_.congestion->window();
+  // What is sent again counts against the window like what is new.
+  const bool open = psn_distance(window_.policy->oldest(), psn) < window_.congestion->window();
   if (const SendRequest* request = window_.requests.find(psn))
-    return fresh && !open ? Step::kBlocked : send_packet(*request, psn, budget, now);
+    return open ? send_packet(*request, psn, budget, now) : Step::kBlocked;
   if (ctx_.state != VERNA_QPS_RTS || ctx_.sq.available() == 0) return Step::kEnded;
   return open ? start_next(budget, now) : Step::kBlocked;
 }

@@ -23,6 +23,7 @@ class CongestionController {
   virtual void on_sent(uint32_t /*bytes*/, Nanos /*now*/) {}
   virtual void on_ack(uint32_t /*packets*/, Nanos /*now*/) {}
   virtual void on_loss(Nanos /*now*/) {}
+  /// Nothing was heard for too long, or answers were lost.
   virtual void on_timeout(Nanos /*now*/) {}
   virtual void on_cnp(Nanos /*now*/) {}
 };
