@@ -270,6 +270,27 @@ TEST_F(TxQueueTest, QueuesShareTheWire) {
   }
 }
 
+TEST_F(TxQueueTest, WorkPostedWhileTheCardArmsTheDoorbellIsNotLost) {
+  transmit(pattern(100, 1));
+  ASSERT_TRUE(sent());
+  // The host saw need_doorbell clear a moment ago and rings none; the card sets it just now.
+  const uint64_t need = txq->mem.at(offsetof(verna_wq_rec, need_doorbell));
+  transmit(pattern(100, 2));
+  ASSERT_TRUE(sent());
+  bool posted = false;
+  card.driver.post_tx(txq, buffer(pattern(100, 3)), 100);
+  card.bus.set_write_hook([&](const FakeHostBus::Access& a) {
+    if (posted || a.addr != need || card.bus.load<uint32_t>(need) == 0) return;
+    posted = true;
+    txq->mem.store<uint32_t>(0, txq->wq.prod);
+  });
+  txq->mem.store<uint32_t>(0, txq->wq.prod - 1);
+  card.ring_doorbell(1, VERNA_DB(VERNA_DB_TXQ, 0));  // one more round, so that it goes to sleep
+  world.run_for(10 * kMilli);
+  EXPECT_TRUE(posted) << "the doorbell was not armed";
+  EXPECT_TRUE(sent()) << "the card slept over it";
+}
+
 TEST_F(TxQueueTest, DestroyWithWorkPendingIsClean) {
   wire.a.block_tx = true;
   for (int i = 0; i < 10; i++) transmit(pattern(100, 1));

@@ -105,6 +105,7 @@ TEST(Parser, Ipv4TotalLengthLies) {
     const PacketView v = parse(frame);
     EXPECT_LE(v.l3_end, frame.size());
     if (total < 28) EXPECT_EQ(v.l4, 0) << total;
+    if (total < 20) EXPECT_EQ(v.ip_version, 0) << total;
   }
 }
 

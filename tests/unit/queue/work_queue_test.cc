@@ -127,7 +127,9 @@ TEST(WorkQueue, AnIndexThatGoesBackIsAnError) {
   ASSERT_TRUE(ring.queue->refresh());
   ring.queue->consume(2);
   ring.mem.store<uint32_t>(0, 1);
-  EXPECT_FALSE(ring.queue->refresh());
+  EXPECT_FALSE(ring.queue->refresh()) << "before what was consumed";
+  ring.mem.store<uint32_t>(0, 3);
+  EXPECT_FALSE(ring.queue->refresh()) << "before what was seen";
 }
 
 TEST(WorkQueue, MisalignedOrTooLargeLayoutsAreRefused) {

@@ -2,6 +2,7 @@
 // Commands 0x0200 and on: every field, every answer, and what numbers look like.
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -260,21 +261,23 @@ TEST_F(RdmaCommands, AFreedKeyIsNotSoonUsedAgain) {
 TEST(RandomIds, QuarantineHoldsNumbersBack) {
   Rng rng(uint64_t{1});
   RandomIds ids(rng, 20, 100);
-  std::set<uint32_t> live;
-  for (int i = 0; i < 1000; i++) {
+  std::map<uint32_t, size_t> freed;  // number -> when
+  for (size_t i = 0; i < 4 * RandomIds::kQuarantine; i++) {
     const uint32_t id = ids.allocate();
-    EXPECT_GE(id, 100u);
-    EXPECT_LT(id, 1u << 20);
-    EXPECT_TRUE(live.insert(id).second);
-  }
-  const uint32_t freed = *live.begin();
-  ids.release(freed);
-  for (size_t i = 0; i < RandomIds::kQuarantine - 1; i++) {
-    const uint32_t id = ids.allocate();
-    ASSERT_NE(id, freed) << "came back after " << i;
-    ASSERT_FALSE(live.contains(id));
+    ASSERT_GE(id, 100u);
+    ASSERT_LT(id, 1u << 20);
+    const auto before = freed.find(id);
+    if (before != freed.end()) ASSERT_GE(i - before->second, RandomIds::kQuarantine);
+    freed[id] = i;
     ids.release(id);
   }
+}
+
+TEST(RandomIds, LiveNumbersAreUnique) {
+  Rng rng(uint64_t{1});
+  RandomIds ids(rng, 16, 2);
+  std::set<uint32_t> live;
+  for (int i = 0; i < 30000; i++) ASSERT_TRUE(live.insert(ids.allocate()).second);
 }
 
 }  // namespace

@@ -78,6 +78,21 @@ TEST_F(Requester, RequestsAreReadOnceBeforeTheyAreUsed) {
   active = false;
 }
 
+TEST_F(Requester, WorkPostedWhileTheCardArmsTheDoorbellIsNotLost) {
+  const uint64_t need = qp->mem.at(qp->sq.rec + offsetof(verna_wq_rec, need_doorbell));
+  driver().post_send(qp, send(10), false);
+  bool posted = false;
+  rig.card.bus.set_write_hook([&](const FakeHostBus::Access& a) {
+    if (posted || a.addr != need || rig.card.bus.load<uint32_t>(need) == 0) return;
+    posted = true;
+    qp->mem.store<uint32_t>(qp->sq.rec, qp->sq.prod);
+  });
+  rig.card.ring_doorbell(1, VERNA_DB(VERNA_DB_QP_SQ, qp->qpn));
+  rig.world.run_for(kMilli);
+  EXPECT_TRUE(posted) << "the doorbell was not armed";
+  EXPECT_TRUE(rig.sent()) << "the card slept over it";
+}
+
 TEST_F(Requester, AProducerIndexThatLiesHurtsOnlyItsQueuePair) {
   QueuePair* victim = qp;
   make_rc();

@@ -182,6 +182,19 @@ TEST_F(Requester, SequenceNakSendsAgainFromThere) {
   expect_ok(0, VERNA_CQE_SEND);
 }
 
+TEST_F(Requester, AnAckWhileSendingAgainMakesTheRestUnnecessary) {
+  post(send(4 * kMtu));
+  ASSERT_EQ(rig.all_sent().size(), 4u);
+  rig.wire.a.block_tx = true;
+  rig.deliver(ack(kPsn, kNakSequence));
+  rig.deliver(ack(kPsn + 2));
+  rig.wire.a.block_tx = false;
+  rig.world.settle(kMilli);
+  const auto again = rig.all_sent();
+  ASSERT_EQ(again.size(), 1u) << "three of four have arrived meanwhile";
+  EXPECT_EQ(again[0].psn, kPsn + 3);
+}
+
 TEST_F(Requester, SequenceNakAcknowledgesWhatCameBefore) {
   for (int i = 0; i < 3; i++) post(send(10));
   rig.all_sent();

@@ -332,6 +332,13 @@ TEST_F(Responder, WithoutAReceiveRequestTheSenderIsToldToWait) {
   EXPECT_TRUE(rig.completion(qp->recv_cq));
 }
 
+TEST_F(Responder, WhatFollowsAnRnrNakIsSilentlyDropped) {
+  EXPECT_TRUE(is_rnr_nak(static_cast<uint8_t>(answer(request(kRcSendOnly, kPsn, Bytes(4, 1))))));
+  EXPECT_EQ(answer(request(kRcSendOnly, kPsn + 1, Bytes(4, 1))), -1)
+      << "a sequence NAK would make the sender forget to wait";
+  EXPECT_EQ(answer(request(kRcSendOnly, kPsn + 2, Bytes(4, 1))), -1);
+}
+
 TEST_F(Responder, WriteWithImmediateWithoutAReceiveRequestWaitsToo) {
   RocePacket p = rdma(kRcWriteOnlyImm, kPsn, mr, 0, 4, Bytes(4, 1));
   const int syndrome = answer(p);
