@@ -82,7 +82,8 @@ def test_function_level_reset_under_traffic(topology):
         processes = background_write(a, b)
         a.run(f"echo 1 > /sys/bus/pci/devices/{bdf(a)}/reset", timeout=30, check=True)
         stop(pings, *processes)
-        wait_until(lambda: a.run("rdma link").out.strip() != "", 20, "the RDMA device after a reset")
+        wait_until(lambda: "netdev" in a.run("udevadm settle; rdma link").out, 20,
+                   "the RDMA device after a reset")
         works(a, b)
 
 
@@ -100,9 +101,8 @@ def test_hot_unplug_and_replug_under_traffic(topology):
         assert not any(resources(b).values())
         a.guest.qmp("device_add", driver="verna", id=ident, bus="rp0", link=link,
                     mac=a.guest.devices[0].mac)
-        wait_until(lambda: "verna" in a.run("ls -d /sys/bus/pci/drivers/verna/0000* ; "
-                                            "echo; ls /sys/class/infiniband").out and
-                   a.run("rdma link").out.strip() != "", 30, "the card after it was plugged in")
+        wait_until(lambda: "netdev" in a.run("udevadm settle; rdma link").out, 30,
+                   "the card after it was plugged in")
         works(a, b)
 
 
@@ -111,8 +111,8 @@ def test_peer_qemu_killed_and_restarted(topology):
     processes = background_write(a, b)
     b.guest.kill()
     wait_until(lambda: not carrier(a), 20, "loss of carrier")
-    result = processes[0].wait(60) if processes[0].poll() is None else None
-    assert result is None or result.rc != 0
+    stop(processes[0])  # its own connection to the dead guest would only time out in minutes
+    assert not any(resources(a).values())
     b.guest.start()
     wait_until(lambda: carrier(a), 20, "carrier after the peer's return")
     works(a, b)
@@ -130,7 +130,7 @@ def test_set_link(two_guests):
 
 
 @pytest.mark.parametrize("properties, words", [
-    ("vectors=1", ("vectors", "1")),
+    ("vectors=0", ("vectors", "0")),
     ("vectors=5000", ("vectors", "5000")),
     ("uars=0", ("uars", "0")),
     ("link-ring-kib=1", ("link-ring-kib", "1")),
