@@ -231,17 +231,18 @@ uint32_t Nic::Impl::take_doorbells(Nanos now) {
 }
 
 void Nic::Impl::ring(const DoorbellRing::Doorbell& doorbell, Nanos now) {
-  const auto type = static_cast<verna_db_type>(doorbell.value >> VERNA_DB_TYPE_SHIFT);
+  // The guest may write any number: it becomes an enum only where it is one.
+  const uint32_t type = doorbell.value >> VERNA_DB_TYPE_SHIFT;
   const uint32_t id = doorbell.value & VERNA_DB_ID_MASK;
   bool known = false;
   switch (type) {
     case VERNA_DB_QP_SQ:
     case VERNA_DB_QP_RQ:
-      known = rdma.doorbell(type, id, doorbell.uar, now);
+      known = rdma.doorbell(static_cast<verna_db_type>(type), id, doorbell.uar, now);
       break;
     case VERNA_DB_TXQ:
     case VERNA_DB_RXQ:
-      known = eth.doorbell(type, id, doorbell.uar);
+      known = eth.doorbell(static_cast<verna_db_type>(type), id, doorbell.uar);
       break;
     default:
       break;
