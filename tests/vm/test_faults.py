@@ -68,7 +68,7 @@ def test_unload_while_a_process_holds_the_device(topology):
     """disassociate_ucontext: the device goes although a process has it open; the process lives."""
     a, b = linked(topology)
     processes = background_write(a, b)
-    a.run("modprobe -r verna_ib", timeout=30, check=True)
+    a.run("rmmod verna_ib", timeout=30, check=True)
     assert "rocep" not in a.run("rdma link").out
     stop(*processes)
     a.run("modprobe verna_ib && udevadm settle", check=True)

@@ -37,7 +37,7 @@ def use_rxe(guests, netdevs, name: str = "rxe0") -> None:
     The card keeps RoCE frames to its GIDs from the host; without verna_ib it has none.
     """
     for guest, netdev in zip(guests, netdevs):
-        guest.run("modprobe -r verna_ib; modprobe rdma_rxe && "
+        guest.run("rmmod verna_ib && modprobe rdma_rxe && "
                   f"rdma link add {name} type rxe netdev {netdev}", check=True)
 
 
