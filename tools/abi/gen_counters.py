@@ -37,8 +37,10 @@ def groups(text: str) -> dict[str, list[tuple[str, str]]]:
 
 def page(text: str) -> str:
     lines = ["<!-- SPDX-License-Identifier: GPL-2.0-or-later -->",
-             "<!-- Written by tools/abi/gen_counters.py from verna_counters.h. -->", "# Counters", "",
-             "All of them are also shown by `vernactl SOCKET counters`. They go on over resets.", ""]
+             "<!-- Written by tools/abi/gen_counters.py from verna_counters.h. -->",
+             "# Counters", "",
+             "All of them are also shown by `vernactl SOCKET counters`. They go on over resets.",
+             ""]
     for name, counters in groups(text).items():
         title, where = GROUPS[name]
         lines += [f"## {title}", where, "", "| counter | counts |", "|---|---|"]

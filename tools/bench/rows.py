@@ -34,7 +34,8 @@ class Row:
 
     def run(self, server, client, rxe: bool) -> perftest.Outcome:
         count = self.iterations[rxe]
-        connection = "" if self.tool.startswith(("ib_read", "ib_atomic")) else f"-c {self.transport}"
+        only_rc = self.tool.startswith(("ib_read", "ib_atomic"))
+        connection = "" if only_rc else f"-c {self.transport}"
         return perftest.run(self.tool, server, client,
                             f"{connection} {self.size_option()} -n {count} {self.options}")
 

@@ -43,7 +43,8 @@ class Job:
 
     def record(self, line: Line, attribute: str, action) -> None:
         """Runs one thing; its figure goes to the line, its output to a log, its failure to both."""
-        log = self.report.folder / f"{line.name.replace(' ', '-').replace('/', '-')}.{attribute}.log"
+        name = line.name.replace(" ", "-").replace("/", "-")
+        log = self.report.folder / f"{name}.{attribute}.log"
         try:
             value, text = action()
             setattr(line, attribute, value)

@@ -76,7 +76,7 @@ class Responses {
   QpContext& ctx_;
   AckState ack_;
   std::vector<ResponderResource> table_;  // kMax entries, made for the first READ or atomic
-  uint32_t begin_ = 0;  // remembered are [begin_, end_)
+  uint32_t begin_ = 0;                    // remembered are [begin_, end_)
   uint32_t end_ = 0;
   uint32_t pending_ = 0;
 };

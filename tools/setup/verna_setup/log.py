@@ -46,7 +46,7 @@ class Log:
         return [line for line in text.replace("\r", "\n").split("\n") if line.strip()][-count:]
 
     def first_errors(self, start: int) -> list[str]:
-        """What compilers called errors since `start`: parallel builds bury them under other lines."""
+        """What compilers called errors since `start`; parallel builds bury them in other lines."""
         with open(self.path, "rb") as handle:
             handle.seek(start)
             lines = handle.read().decode(errors="replace").splitlines()
