@@ -142,7 +142,8 @@ def test_set_link(two_guests):
 def test_wrong_property_values(setup_paths, properties, words):
     """A clear message that names the property and its value; no card, no crash."""
     command = [*program(artefacts()), "-M", "q35", "-nodefaults", "-nographic", "-S",
-               "-accel", "tcg", "-device", "pcie-root-port,id=rp0", "-device", f"verna,bus=rp0,{properties}"]
+               "-accel", "tcg", "-device", "pcie-root-port,id=rp0",
+               "-device", f"verna,bus=rp0,{properties}"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert result.returncode == 1, result.stderr
     for word in words:
