@@ -3,6 +3,7 @@
 
 import pytest
 from bench.perftest import wait_listening
+from conftest import ends_of
 from helpers import rdma_side
 
 PORT = 18900
@@ -49,3 +50,15 @@ def test_hostile_process(two_guests, sides):
         assert "not ok" not in out
     finally:
         hostile.stop()
+
+
+def test_one_gibibyte(topology):
+    """One message of 1 GiB in each direction of data, checked byte for byte."""
+    a, b = topology.guest("a", memory="3G"), topology.guest("b", memory="3G")
+    topology.link(a, b)
+    topology.start()
+    ends = ends_of(a, b)
+    for end in ends:
+        end.run(f"ip link set {end.netdev} mtu 9000", check=True)
+    out = run_pair(tuple(map(rdma_side, ends)), f"--big {1 << 30} -k big")
+    assert "not ok" not in out and "\nok " in out

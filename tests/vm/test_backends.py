@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The card on QEMU's network backends: tap with and without a vnet header, user, socket, dgram."""
+
+import os
+import subprocess
+
+import pytest
+from bench import perftest
+from conftest import End
+from helpers import ping, rdma_side, reachable
+from verna_vm.devices import Card
+
+NETNS = "verna-test"
+
+
+def host(*words: str) -> None:
+    subprocess.run(words, check=True, capture_output=True, text=True)
+
+
+def inside(*words: str) -> None:
+    host("ip", "netns", "exec", NETNS, *words)
+
+
+@pytest.fixture
+def bridge():
+    """A network namespace with a bridge at 10.0.9.9 and two taps, t0 and t1, on it."""
+    if os.geteuid() != 0:
+        pytest.skip("taps need root")
+    subprocess.run(["ip", "netns", "del", NETNS], capture_output=True)
+    host("ip", "netns", "add", NETNS)
+    try:
+        inside("ip", "link", "add", "br0", "type", "bridge")
+        inside("ip", "addr", "add", "10.0.9.9/24", "dev", "br0")
+        inside("ip", "link", "set", "br0", "up")
+        yield
+    finally:
+        host("ip", "netns", "del", NETNS)
+
+
+def add_tap(name: str, vnet_hdr: bool) -> None:
+    inside("ip", "tuntap", "add", name, "mode", "tap", *(["vnet_hdr"] if vnet_hdr else []))
+    inside("ip", "link", "set", name, "master", "br0", "up")
+
+
+@pytest.mark.parametrize("headers", [(True, True), (False, False), (True, False)])
+def test_tap(topology, bridge, headers):
+    """Two guests and the host's own stack on a bridge; taps with and without a vnet header."""
+    ends = []
+    for number, vnet in enumerate(headers):
+        add_tap(f"t{number}", vnet)
+        guest = topology.guest("ab"[number], netns=NETNS)
+        switch = "on" if vnet else "off"
+        guest.devices.append(Card(backend=f"tap,ifname=t{number},script=no,downscript=no,"
+                                          f"vnet_hdr={switch}", mac=topology.mac()))
+        ends.append(End(guest, f"10.0.9.{number + 1}", f"fd00:9::{number + 1}"))
+    topology.start()
+    a, b = (end.configure() for end in ends)
+    reachable(a, b)
+    for end in (a, b):
+        assert ping(end, "10.0.9.9", 5, "-i 0.02 -s 1400")
+    # TCP both ways: a checksum or a header that is wrong shows at once.
+    server = a.popen("iperf3 -s -1")
+    perftest.wait_listening(a.guest, 5201, server)
+    b.run(f"iperf3 -c {a.ip} -n 20M", timeout=60, check=True)
+    server.wait(20)
+    assert perftest.run("ib_write_bw", rdma_side(a), rdma_side(b), "-s 65536 -n 100").values
+
+
+def test_user_network(topology):
+    guest = topology.guest("a")
+    guest.devices.append(Card(backend="user", mac=topology.mac()))
+    topology.start()
+    end = End(guest, "10.0.2.15", "fec0::15").configure()
+    assert ping(end, "10.0.2.2", 5)
+
+
+@pytest.mark.parametrize("mtu", [1500, 9000])
+def test_dgram_between_two_cards(topology, mtu):
+    a, b = topology.guest("a"), topology.guest("b")
+    topology.ethernet(a, b, "verna")
+    topology.start()
+    a, b = (End(guest, f"10.0.9.{n}", f"fd00:9::{n}").configure()
+            for n, guest in ((1, a), (2, b)))
+    for end in (a, b):
+        end.run(f"ip link set {end.netdev} mtu {mtu}", check=True)
+    reachable(a, b)
+    assert ping(a, b.ip, 5, f"-i 0.02 -M do -s {mtu - 28}")
+    assert perftest.run("ib_write_bw", rdma_side(a), rdma_side(b), "-s 65536 -n 300").values
+
+
+def test_no_wire_at_all(topology):
+    """A card with neither link nor netdev: no carrier, and loopback works."""
+    guest = topology.guest("a")
+    guest.devices.append(Card(mac=topology.mac()))
+    topology.start()
+    netdev = guest.netdev("verna")
+    guest.run(f"ip link set {netdev} up", check=True)
+    assert guest.run(f"cat /sys/class/net/{netdev}/carrier").out.strip() == "0"
+
+
+def test_behind_an_iommu(topology):
+    """DMA is translated for the card's own requester id; verbs and frames cross the wire."""
+    a, b = topology.guest("a", iommu=True, append="intel_iommu=on iommu=strict"), topology.guest("b")
+    topology.link(a, b)
+    topology.start()
+    a, b = (End(guest, f"10.0.9.{n}", f"fd00:9::{n}").configure()
+            for n, guest in ((1, a), (2, b)))
+    reachable(a, b)
+    assert "DMAR" in a.run("dmesg").out
+    for server, client in ((a, b), (b, a)):
+        assert perftest.run("ib_write_bw", rdma_side(server), rdma_side(client),
+                            "-s 65536 -n 200").values
