@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <ostream>
 #include <string>
 
 #include "sim/flow.h"
@@ -15,6 +16,7 @@ struct Weather {
   const char* name;
   Impairment how;
 };
+void PrintTo(const Weather& weather, std::ostream* out) { *out << weather.name; }
 const Weather kWeathers[] = {
     {"calm", {}},
     {"loss", {.loss = 0.02}},
