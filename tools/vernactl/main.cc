@@ -6,7 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "client.h"
 #include "table.h"
@@ -99,6 +101,17 @@ void add_trace(CLI::App& app, Options& options) {
   follow->callback([&] { follow_trace(options); });
 }
 
+/// Exit code 2 and the word that is no command; the parser would only say that one is missing.
+int refuse(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> words = app.remaining();
+  if (error.get_exit_code() == 0 || words.empty()) {
+    const int code = app.exit(error);
+    return code ? 2 : 0;
+  }
+  fmt::print(stderr, "vernactl: unknown command '{}': see vernactl --help\n", words.front());
+  return 2;
+}
+
 int run(int argc, char** argv) {
   Options options;
   CLI::App app("Looks into a running verna card.");
@@ -116,7 +129,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error);
+    return refuse(app, error);
   } catch (const std::exception& failure) {
     fmt::print(stderr, "vernactl: {}\n", failure.what());
     return 1;
