@@ -7,7 +7,7 @@ The result is also written to build/setup.json in the checkout, for tools that o
 import json
 import os
 
-from . import core, host, image, kernel, layer, provider, qemu, sdk
+from . import core, host, image, kernel, layer, provider, qemu, sdk, vernactl
 from .cache import REPO, cache_root
 from .log import SetupError, say
 
@@ -44,7 +44,8 @@ def build_all() -> dict[str, str]:
         "layer": layer.build(tools, modules, verbs),
         "qemu": part("qemu", qemu.build, tools, card) or qemu.build(tools, None),
     }
-    return write({name: str(path) for name, path in found.items()})
+    found["vernactl"] = part("vernactl", vernactl.build, tools)
+    return write({name: str(path) for name, path in found.items() if path})
 
 
 def write(found: dict[str, str]) -> dict[str, str]:
