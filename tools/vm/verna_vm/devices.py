@@ -36,11 +36,13 @@ class Nic:
 
 @dataclass
 class Card:
-    """A verna card: on a link to another card, on a netdev backend, or on neither."""
+    """A verna card: on a link to another card, on a netdev backend, or on neither. `ctl` is the
+    path of the socket at which vernactl asks it; Topology gives one to each card that it makes."""
     link: str = ""
     backend: str = ""
     mac: str = ""
     pcap: str = ""
+    ctl: str = ""
     properties: dict = field(default_factory=dict)
     ident: str = ""
 
@@ -52,7 +54,7 @@ class Card:
             kind, _, rest = self.backend.partition(",")
             result = ["-netdev", f"{kind},id=net{index}" + (f",{rest}" if rest else "")]
             properties["netdev"] = f"net{index}"
-        for key in ("link", "mac", "pcap"):
+        for key in ("link", "mac", "pcap", "ctl"):
             if getattr(self, key):
                 properties[key] = getattr(self, key)
         return [*result, "-device", options("verna", properties | self.properties)]

@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 from . import accel as accelerators
-from .agent import Agent, GuestGone, Process, Result, shell_quote
+from .agent import Agent, CommandFailed, GuestGone, Process, Result, shell_quote
 from .devices import Card, Nic
-from .launch import artefacts, die_with_parent, program
+from .launch import artefacts, die_with_parent, program, with_sdk
 from .qmp import Qmp
 
 # The second half is for hosts with more to run than cores: a vCPU may stand still for seconds, and
@@ -35,11 +35,12 @@ class Guest:
 
     def __init__(self, name: str, folder: Path, *, memory: str = "1G", cpus: int = 1,
                  devices: list[Card | Nic] | None = None, extra: list[str] | None = None,
-                 append: str = "", iommu: bool = False):
+                 append: str = "", iommu: bool = False, netns: str = ""):
         self.name, self.folder = name, folder
         self.memory, self.cpus = memory, cpus
         self.devices: list[Card | Nic] = list(devices or [])
         self.extra, self.append, self.iommu = list(extra or []), append, iommu
+        self.netns = netns  # of the host, in which QEMU runs; its taps are there
         self.console = folder / f"{name}.console.log"
         self.accel = ""
         self.agent: Agent | None = None
@@ -99,6 +100,8 @@ class Guest:
         command = [*program(setup), *self._machine_arguments(setup), *self._device_arguments(),
                    *self._disk_arguments(setup), *self._plumbing_arguments(*fds), *self.extra]
         self._ended_by_us = False
+        if self.netns:
+            command = ["ip", "netns", "exec", self.netns, *command]
         (self.folder / f"{self.name}.command").write_text(" ".join(command) + "\n")
         with open(self.folder / f"{self.name}.qemu.log", "wb") as log:
             self._qemu = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -198,6 +201,15 @@ class Guest:
 
     def wait_event(self, name: str, /, timeout: float = 30, **data) -> dict:
         return self._qmp.wait_event(name, timeout, **data)
+
+    def vernactl(self, card: Card, *words: str) -> str:
+        """Asks a card of this guest: guest.vernactl(card, "qps") is the answer, as JSON."""
+        command = [*with_sdk(artefacts(), "vernactl"), card.ctl, "--json", *words]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        if result.returncode:
+            raise CommandFailed(f"'vernactl {' '.join(words)}' on guest {self.name} ended with "
+                                f"status {result.returncode}: {result.stderr}{result.stdout}")
+        return result.stdout
 
     # --- the kernel's log
 

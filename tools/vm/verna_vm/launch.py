@@ -28,9 +28,15 @@ def die_with_parent() -> None:
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def program(setup: dict) -> list[str]:
-    """QEMU is linked against the SDK's libraries, which this host may not have."""
+def with_sdk(setup: dict, name: str) -> list[str]:
+    """A program that is linked against the SDK's libraries, which this host may not have."""
     sdk = setup["sdk"]
     return [f"{sdk}/lib64/ld-linux-x86-64.so.2",
-            "--library-path", f"{sdk}/usr/lib/x86_64-linux-gnu",
-            setup["qemu"], "-L", f"{sdk}/usr/share/qemu", "-L", f"{sdk}/usr/share/seabios"]
+            "--library-path", f"{sdk}/usr/lib/x86_64-linux-gnu", setup[name]]
+
+
+def program(setup: dict) -> list[str]:
+    """QEMU, with its firmware."""
+    sdk = setup["sdk"]
+    return [*with_sdk(setup, "qemu"), "-L", f"{sdk}/usr/share/qemu",
+            "-L", f"{sdk}/usr/share/seabios"]

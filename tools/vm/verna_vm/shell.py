@@ -14,8 +14,9 @@ import threading
 import tty
 
 from .agent import GuestGone
+from .devices import Card
 from .guest import Guest
-from .launch import REPO
+from .launch import REPO, artefacts, with_sdk
 from .topology import Topology
 
 ESCAPE = b"\x1d"  # Ctrl-]
@@ -123,6 +124,11 @@ def address(guests: list[Guest]) -> None:
                   f"ip addr add 10.0.$i.{number}/24 dev $d; ip link set $d up; i=$((i + 1)); done")
 
 
+def vernactl(card: Card) -> str:
+    """The words that ask a card from another terminal; one more says what."""
+    return " ".join([*with_sdk(artefacts(), "vernactl"), card.ctl, "state"])
+
+
 def run(count: int) -> None:
     with Topology(REPO / "build/vm") as net:
         guests = [net.guest(f"guest{number}", memory="2G") for number in range(1, count + 1)]
@@ -133,6 +139,8 @@ def run(count: int) -> None:
         print("[vm] booting ...", file=sys.stderr)
         net.start()
         address(guests)
+        for guest in guests:
+            note(f"{guest.name}: {vernactl(guest.devices[0])}")
         note(f"{count} guest(s), {guests[0].accel}, logs in {net.folder}; {HELP}")
         interact(guests)
 

@@ -26,6 +26,7 @@ class Topology:
         self._sockets = Path(tempfile.mkdtemp(prefix="verna-"))
         self._macs = itertools.count(1)
         self._wires = itertools.count()
+        self._controls = itertools.count()
 
     def __enter__(self) -> "Topology":
         return self
@@ -43,10 +44,14 @@ class Topology:
         number = next(self._macs)
         return f"{OUI}:00:{number >> 8:02x}:{number & 255:02x}"
 
+    def ctl(self) -> str:
+        """A path for a card's control socket."""
+        return str(self._sockets / f"ctl{next(self._controls)}")
+
     def link(self, a: Guest, b: Guest, **properties) -> tuple[Card, Card]:
         """Gives each guest a verna card and joins the two by a shared-memory link."""
         path = str(self._sockets / f"link{next(self._wires)}")
-        cards = tuple(Card(link=path, mac=self.mac(), properties=dict(properties))
+        cards = tuple(Card(link=path, mac=self.mac(), ctl=self.ctl(), properties=dict(properties))
                       for _ in range(2))
         for guest, card in zip((a, b), cards):
             guest.devices.append(card)
@@ -55,7 +60,7 @@ class Topology:
     def single(self, guest: Guest, **properties) -> Card:
         """Gives a guest a card whose link waits for a peer that never comes."""
         card = Card(link=str(self._sockets / f"link{next(self._wires)}"), mac=self.mac(),
-                    properties=properties)
+                    ctl=self.ctl(), properties=properties)
         guest.devices.append(card)
         return card
 
@@ -71,7 +76,7 @@ class Topology:
         """Joins two guests by an Ethernet wire; the model `verna` is a card on a netdev."""
         made = []
         for guest, backend, kind in zip((a, b), self.wire(), (model, model_b or model)):
-            device = Card(backend=backend, mac=self.mac()) if kind == "verna" else \
+            device = Card(backend=backend, mac=self.mac(), ctl=self.ctl()) if kind == "verna" else \
                 Nic(backend, kind, self.mac())
             guest.devices.append(device)
             made.append(device)
