@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import sdk as sdk_module
 from .archive import SUITE, source_package
-from .cache import REPO, artefact, copy_if_changed, key_of, lock, sync, tree
+from .cache import REPO, artefact, cache_root, copy_if_changed, key_of, lock, sync, tree
 from .log import Log
 
 PROVIDER = REPO / "provider"
@@ -50,6 +50,25 @@ def fill(target: Path) -> None:
         sync(CONTRACT / name, target / name)
 
 
+def configured_tree(sdk: Path, log: Log, *options: str) -> Path:
+    """rdma-core's build folder, set up for the provider as it is now. Hold lock("rdma-core")."""
+    base = base_tree(sdk)
+    fill(base / "src/providers/verna")
+    sdk_module.run(sdk, log, ["cmake", *options, base / "build"])
+    return base / "build"
+
+
+def unit_test() -> str:
+    """Builds and runs the provider's own test, which needs no device; returns its TAP lines."""
+    sdk = sdk_module.build()
+    log = Log.for_step(cache_root(), "provider-test")
+    with lock("rdma-core"):
+        folder = configured_tree(sdk, log, "-DVERNA_PROVIDER_TESTS=ON")
+        sdk_module.run(sdk, log, ["ninja", "-C", folder, "bin/verna_ring_test"])
+        sdk_module.run(sdk, log, [folder / "bin/verna_ring_test"])
+    return log.path.read_text()
+
+
 def build(sdk: Path) -> Path | None:
     """The folder with the provider's library and .driver file, or None while there is none."""
     if not (PROVIDER / "CMakeLists.txt").exists():
@@ -57,15 +76,13 @@ def build(sdk: Path) -> Path | None:
 
     def recipe(work: Path, log: Log) -> None:
         with lock("rdma-core"):
-            base = base_tree(sdk)
-            fill(base / "src/providers/verna")
+            folder = configured_tree(sdk, log)
             # The version of the private interface is a part of the library's name.
-            sdk_module.run(sdk, log, ["cmake", base / "build"])
-            config = (base / "build/include/config.h").read_text()
+            config = (folder / "include/config.h").read_text()
             abi = config.split("IBVERBS_PABI_VERSION", 1)[1].split()[0]
             library = f"libverna-rdmav{abi.strip('()')}.so"
-            sdk_module.run(sdk, log, ["ninja", "-C", base / "build", f"lib/{library}"])
-            copy_if_changed(base / "build/lib" / library, work / library)
+            sdk_module.run(sdk, log, ["ninja", "-C", folder, f"lib/{library}"])
+            copy_if_changed(folder / "lib" / library, work / library)
         (work / "verna.driver").write_text("driver verna\n")
 
     return artefact("provider", [sdk.name, PROVIDER, CONTRACT], recipe, 20)
