@@ -31,18 +31,20 @@ test: setup ## all tests: C++ unit tests, lint, and pytest with guests
 	@$(PYTEST) tests $(if $(T),-k '$(T)') $(PYTEST_ARGS)
 
 unit: ## the C++ unit tests only
+	@$(PYTHON) tools/setup unit >/dev/null || :
 	@$(PYTEST) tests/unit/test_ctest.py $(PYTEST_ARGS)
 
 vm: setup ## a shell in a guest with a card (N=2: two guests, joined by a link)
 	@$(PYTHON) -m verna_vm.shell $(N)
 
-lint: setup ## checks of style and structure
+lint: setup ## licences, words, sizes, format, checkers of C, C++, shell and Python
 	@tools/lint/lint
 
-fuzz: ## fuzz the card for FUZZ_SECONDS (600)
+fuzz: ## search for inputs that break the card, for FUZZ_SECONDS (600)
+	@$(PYTHON) tools/setup fuzz >/dev/null
 	@$(PYTHON) tools/fuzz/fuzz.py
 
-bench: run ## the same: the table has the peers beside the card
+bench: run ## another name for "make run", whose table is the benchmark
 
 clean: ## drop what this checkout built; the SDK and other costly things stay
 	@$(PYTHON) tools/setup --clean
