@@ -100,7 +100,8 @@ def test_no_wire_at_all(topology):
 
 def test_behind_an_iommu(topology):
     """DMA is translated for the card's own requester id; verbs and frames cross the wire."""
-    a, b = topology.guest("a", iommu=True, append="intel_iommu=on iommu=strict"), topology.guest("b")
+    a = topology.guest("a", iommu=True, append="intel_iommu=on iommu=strict")
+    b = topology.guest("b")
     topology.link(a, b)
     topology.start()
     a, b = (End(guest, f"10.0.9.{n}", f"fd00:9::{n}").configure()

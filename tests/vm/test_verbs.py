@@ -60,5 +60,5 @@ def test_one_gibibyte(topology):
     ends = ends_of(a, b)
     for end in ends:
         end.run(f"ip link set {end.netdev} mtu 9000", check=True)
-    out = run_pair(tuple(map(rdma_side, ends)), f"--big {1 << 30} -k big")
+    out = run_pair(tuple(map(rdma_side, ends)), f"--big {1 << 30} -k 'in one message'")
     assert "not ok" not in out and "\nok " in out
