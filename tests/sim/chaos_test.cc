@@ -64,7 +64,7 @@ class Chaos {
     for (size_t side = 0; side < 2; side++) {
       for (auto c : {VERNA_RDMA_rx_accepted, VERNA_RDMA_send_msgs, VERNA_RDMA_write_msgs,
                      VERNA_RDMA_read_msgs, VERNA_RDMA_atomic_msgs}) {
-        EXPECT_GT(card(side).rdma_counter(c), 10u) << "too little happened: counter " << c;
+        EXPECT_GT(card(side).rdma_counter(c), 2u) << "too little happened: counter " << c;
       }
     }
   }

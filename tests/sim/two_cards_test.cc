@@ -99,6 +99,65 @@ TEST(Simulation, ManyConnectionsShareABadWire) {
   pair.expect_conserved();
 }
 
+TEST(Simulation, ACardTalksToItselfWithoutTheWire) {
+  Pair pair(9);
+  QpOptions options;
+  options.pdn = pair.pd_a;
+  MiniDriver& driver = pair.a.driver;
+  QueuePair* one = driver.create_qp(options, driver.create_cq(8), driver.create_cq(8));
+  QueuePair* two = driver.create_qp(options, driver.create_cq(8), driver.create_cq(8));
+  bring_to_rts(pair.a, one, pair.a, two->qpn, {});
+  bring_to_rts(pair.a, two, pair.a, one->qpn, {});
+  ReliableFlow there(pair.a, one, pair.pd_a, pair.a, two, pair.pd_a, {.seed = 9});
+  ReliableFlow back(pair.a, two, pair.pd_a, pair.a, one, pair.pd_a, {.seed = 10});
+  EXPECT_TRUE(pair.world.run_until([&] {
+    there.step();
+    back.step();
+    return there.done() && back.done();
+  }));
+  EXPECT_EQ(pair.a.port_counter(VERNA_PORT_tx_frames), 0u);
+  EXPECT_EQ(pair.wire.to_b.sent, 0u);
+  pair.expect_conserved();
+}
+
+/// One WRITE, READ and SEND of 32 MiB over page lists, with a packet lost now and then.
+TEST(Simulation, LargeMessages) {
+  constexpr uint32_t kLen = 32u << 20;
+  Pair pair(11);
+  Connection how;
+  how.path_mtu = 4096;
+  const Pair::Ends ends = pair.connect(VERNA_QP_RC, how);
+  pair.wire.impair({.loss = 0.0005}, 11);
+  constexpr uint8_t kRights =
+      VERNA_ACCESS_LOCAL_WRITE | VERNA_ACCESS_REMOTE_WRITE | VERNA_ACCESS_REMOTE_READ;
+  const BufferShape shape{.level = 2, .offset = 4000};
+  Region* local = pair.a.driver.create_mr(pair.pd_a, kLen, kRights, shape);
+  Region* remote = pair.b.driver.create_mr(pair.pd_b, kLen, kRights, shape);
+  for (uint8_t opcode : {VERNA_WR_RDMA_WRITE, VERNA_WR_RDMA_READ, VERNA_WR_SEND}) {
+    const std::vector<uint8_t> data = pattern(kLen, opcode);
+    Region* source = opcode == VERNA_WR_RDMA_READ ? remote : local;
+    Region* target = opcode == VERNA_WR_RDMA_READ ? local : remote;
+    source->mem.write(0, data);
+    if (opcode == VERNA_WR_SEND) pair.b.driver.post_recv(ends.b, {remote->sge(0, kLen)});
+    SendWr wr;
+    wr.opcode = opcode;
+    wr.sges = {local->sge(0, kLen)};
+    wr.remote_addr = remote->iova;
+    wr.rkey = remote->key;
+    pair.a.driver.post_send(ends.a, wr);
+    verna_cqe cqe{};
+    ASSERT_TRUE(pair.world.run_until([&] { return pair.a.driver.poll(ends.a->send_cq, &cqe); },
+                                     100 * kSecond));
+    EXPECT_EQ(cqe.status, VERNA_CQE_OK) << int{opcode};
+    EXPECT_TRUE(target->mem.read(0, kLen) == data) << int{opcode};
+  }
+  verna_cqe cqe{};
+  ASSERT_TRUE(pair.b.driver.poll(ends.b->recv_cq, &cqe));
+  EXPECT_EQ(cqe.byte_len, kLen);
+  EXPECT_GT(pair.a.rdma_counter(VERNA_RDMA_tx_retransmits), 0u);
+  pair.expect_conserved();
+}
+
 struct UnreliableTest : testing::TestWithParam<Weather> {};
 
 TEST_P(UnreliableTest, NothingDamagedIsEverDelivered) {

@@ -122,6 +122,23 @@ def checkpatch(repo: Path, files: list[Path]) -> list[str]:
     return findings
 
 
+def kernel_doc(repo: Path, files: list[Path]) -> list[str]:
+    """What begins as kernel-doc is whole: each parameter and member is described. Headers and
+    reserved fields are the same everywhere and are described once, in verna_bits.h."""
+    scripts = sorted(sdk_module.build().glob("usr/lib/linux-kbuild-*/scripts/kernel-doc"))
+    if not scripts:
+        return ["the SDK has no kernel-doc"]
+    chosen = select(repo, files, ("kernel/",), (".c", ".h"))
+    result = subprocess.run(
+        ["perl", scripts[-1], "-none", *(str(path.relative_to(repo)) for path in chosen)],
+        cwd=repo, text=True, capture_output=True, check=False)
+    # Values of an enumeration are described beside them; the last one is described elsewhere.
+    same = re.compile(r"member '(?:[\w.]*\.)?(?:hdr|reserved\d*)' not described|"
+                      r"Enum value '\w+' not described|in 'verna_ib_create_qp'")
+    return [line for line in (result.stdout + result.stderr).splitlines()
+            if re.search(r"\b(?:warning|error):", line) and not same.search(line)]
+
+
 def sparse(repo: Path, files: list[Path]) -> list[str]:
     """The modules are built once more with sparse and W=1; every warning is a finding."""
     sdk = sdk_module.build()
