@@ -96,6 +96,20 @@ def test_killed_run_leaves_nothing_that_a_later_one_trusts(repo):
     assert list((cache.cache_root() / "tmp").iterdir()) == [], "the killed run's folder is left"
 
 
+def test_products_of_a_killed_make_are_not_trusted():
+    folder = cache.cache_root() / "build/make"
+    with pytest.raises(KeyboardInterrupt), cache.at_work(folder):
+        (folder / "half.o").write_text("half")
+        raise KeyboardInterrupt
+    with cache.at_work(folder):
+        assert not (folder / "half.o").exists()
+        (folder / "whole.o").write_text("whole")
+    with pytest.raises(SetupError), cache.at_work(folder):
+        raise SetupError("make failed")
+    with cache.at_work(folder):
+        assert (folder / "whole.o").exists()
+
+
 def test_second_run_waits_for_the_first(repo):
     first = start_slow(repo, 1)
     assert first.stdout.readline() == "started\n"

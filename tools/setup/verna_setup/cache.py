@@ -17,7 +17,7 @@ import threading
 import time
 from pathlib import Path
 
-from .log import Log, say
+from .log import Log, SetupError, say
 
 REPO = Path(__file__).resolve().parents[3]
 STAMP = ".verna-complete"
@@ -183,6 +183,25 @@ def tree(kind: str, key: str, recipe, seconds: float) -> Path:
     (path / STAMP).touch()
     prune(kind, path)
     return path
+
+
+@contextlib.contextmanager
+def at_work(folder: Path):
+    """Around a build by make, which trusts any file that is newer than its source, even half of one.
+    If an earlier run was killed in the folder, its products go first. ninja needs no such care:
+    it also asks its log whether the command that made a file came to its end."""
+    mark = folder / ".verna-at-work"
+    if mark.exists():
+        say(f"{folder.name}: an earlier build was interrupted; starting over")
+        remove(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    mark.touch()
+    try:
+        yield
+    except SetupError:  # make itself said so, and took away what it had not finished
+        mark.unlink()
+        raise
+    mark.unlink()
 
 
 def sync(source: Path, target: Path, keep=lambda path: False) -> None:

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from . import sdk as sdk_module
-from .cache import REPO, artefact, lock, sync
+from .cache import REPO, artefact, at_work, lock, sync
 from .core import build_folder
 from .log import Log, SetupError
 
@@ -26,8 +26,8 @@ def build(sdk: Path) -> Path | None:
     version = sdk_module.kernel_version(sdk)
 
     def recipe(work: Path, log: Log) -> None:
-        with lock("kernel-build"):
-            folder = build_folder("kernel")
+        folder = build_folder("kernel")
+        with lock("kernel-build"), at_work(folder):
             sync(KERNEL, folder, keep=is_product)
             sdk_module.run(sdk, log, ["make", "-C", f"/usr/lib/modules/{version}/build",
                                       f"M={folder}", "W=1", "-j2", "modules"])
