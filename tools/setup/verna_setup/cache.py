@@ -187,7 +187,7 @@ def tree(kind: str, key: str, recipe, seconds: float) -> Path:
 
 @contextlib.contextmanager
 def at_work(folder: Path):
-    """Around a build by make, which trusts any file that is newer than its source, even half of one.
+    """Around a build by make, which trusts any file that is newer than its source, even a part.
     If an earlier run was killed in the folder, its products go first. ninja needs no such care:
     it also asks its log whether the command that made a file came to its end."""
     mark = folder / ".verna-at-work"
