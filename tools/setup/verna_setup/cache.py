@@ -132,6 +132,8 @@ def sweep(kind: str) -> None:
     for pattern in (f"{kind}-{HEX}.*", "trash-*"):
         for left in folder.glob(pattern):
             shutil.rmtree(left, ignore_errors=True)
+            if left.is_file():
+                left.unlink(missing_ok=True)
 
 
 def artefact(kind: str, parts: list[str | Path], recipe, seconds: float) -> Path:
