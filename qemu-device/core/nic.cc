@@ -216,7 +216,7 @@ Nic::RunResult Nic::Impl::run(Nanos now, uint32_t byte_budget) {
 
 uint32_t Nic::Impl::take_doorbells(Nanos now) {
   uint32_t count = 0;
-  if (doorbells.take_overflow()) {
+  if (doorbells.take_overflow() && !dead()) {
     eth.poll_all();
     rdma.poll_all(now);
     count++;

@@ -212,7 +212,7 @@ VERNA_ASSERT_OFFSET(verna_cqe, phase, 63);
  */
 enum verna_event_type {
 	VERNA_EVENT_COMPLETION = 1,	/* id: CQN of a CQ that was armed */
-	VERNA_EVENT_COMMAND = 2,	/* the admin completion queue has new entries */
+	VERNA_EVENT_COMMAND = 2,	/* reserved: vector 0 itself tells of command completions */
 	VERNA_EVENT_LINK = 3,		/* id: port; data: 1 up, 0 down */
 	VERNA_EVENT_CQ_ERROR = 4,	/* id: CQN; it overran or its memory is gone */
 	VERNA_EVENT_QP_FATAL = 5,	/* id: QPN; the QP is in error, its CQ cannot tell */

@@ -44,7 +44,7 @@
 enum verna_fatal {
 	VERNA_FATAL_NONE = 0,
 	VERNA_FATAL_AQ_DMA = 1,		/* the admin queue's memory could not be read or written */
-	VERNA_FATAL_EQ_OVERRUN = 2,	/* an event queue was full: events are lost */
+	VERNA_FATAL_EQ_OVERRUN = 2,	/* an event queue stayed full and events were lost */
 	VERNA_FATAL_EQ_DMA = 3,
 };
 

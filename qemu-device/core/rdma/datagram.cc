@@ -111,18 +111,18 @@ bool DatagramReceiver::take(const RocePacket& packet, Nanos now) {
     case RecvRequest::Take::kTaken:
       break;
     case RecvRequest::Take::kEmpty:
-      ctx_.count(VERNA_RDMA_rx_drop_no_wqe);
+      ctx_.services.drop(VERNA_RDMA_rx_drop_no_wqe, packet.view->len);
       return false;
     case RecvRequest::Take::kMalformed:
       recv_.fail(VERNA_CQE_LOC_QP_OP_ERR, now);
       ctx_.enter_error();
       [[fallthrough]];
     case RecvRequest::Take::kFatal:
-      ctx_.count(VERNA_RDMA_rx_drop_error);
+      ctx_.services.drop(VERNA_RDMA_rx_drop_error, packet.view->len);
       return false;
   }
   if (recv_.room() < VERNA_GRH_SIZE + packet.payload_len) {
-    ctx_.count(VERNA_RDMA_rx_drop_length);
+    ctx_.services.drop(VERNA_RDMA_rx_drop_length, packet.view->len);
     return false;
   }
   return true;
@@ -140,7 +140,7 @@ void DatagramReceiver::receive(const RocePacket& packet, Nanos now) {
       recv_.place(packet.payload, packet.payload_len) != Access::kOk) {
     recv_.fail(VERNA_CQE_LOC_PROT_ERR, now);
     ctx_.enter_error();
-    ctx_.count(VERNA_RDMA_rx_drop_protection);
+    ctx_.services.drop(VERNA_RDMA_rx_drop_protection, view.len);
     return;
   }
   ctx_.count(VERNA_RDMA_rx_accepted);
