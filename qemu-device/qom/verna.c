@@ -312,8 +312,8 @@ static const Property verna_properties[] = {
     DEFINE_PROP_UINT32("speed", VernaState, speed, 100000),
     DEFINE_PROP_UINT32("max-qps", VernaState, max_qps, 16384),
     DEFINE_PROP_UINT32("link-ring-kib", VernaState, link_ring_kib, 8192),
-    DEFINE_PROP_UINT32("poll-us", VernaState, poll_us, 20),
-    DEFINE_PROP_UINT32("inline-kib", VernaState, inline_kib, 64),
+    DEFINE_PROP_UINT32("poll-us", VernaState, poll_us, 3),
+    DEFINE_PROP_UINT32("inline-kib", VernaState, inline_kib, 16),
     DEFINE_PROP_UINT64("seed", VernaState, seed, 0),
 };
 
