@@ -15,10 +15,10 @@ from helpers import rdma_side, reachable
 from verna_vm import Topology
 
 TOOLS = [
-    ("ib_send_bw", "-s 65536 -n 200"), ("ib_write_bw", "-s 65536 -n 200"),
-    ("ib_read_bw", "-s 65536 -n 200"), ("ib_send_lat", "-s 8 -n 100"),
+    ("ib_send_bw", "-s 65536 -n 100"), ("ib_write_bw", "-s 65536 -n 100"),
+    ("ib_read_bw", "-s 65536 -n 100"), ("ib_send_lat", "-s 8 -n 100"),
     ("ib_write_lat", "-s 8 -n 100"), ("ib_read_lat", "-s 8 -n 100"), ("ib_atomic_lat", "-n 100"),
-    ("ib_atomic_lat", "-n 100 -A CMP_AND_SWAP"), ("ib_send_bw", "-c UC -s 65536 -n 200"),
+    ("ib_atomic_lat", "-n 100 -A CMP_AND_SWAP"), ("ib_send_bw", "-c UC -s 65536 -n 100"),
     ("ib_send_bw", "-c UD -s 1024 -n 200"), ("ib_write_bw", "-s 1 -n 100"),
     ("ib_write_bw", "-s 4097 -n 100"), ("ib_write_lat", "-R -s 8 -n 50"),
 ]
@@ -109,8 +109,6 @@ def test_scapy_agrees_on_every_icrc(capture, repo, tmp_path):
         from scapy.contrib.roce import BTH
         good = bad = 0
         for number, packet in enumerate(PcapReader(sys.argv[1])):
-            if number >= 20000:
-                break
             if IP in packet and BTH in packet:
                 bth = packet[BTH]
                 raw = bytes(bth)
@@ -124,4 +122,4 @@ def test_scapy_agrees_on_every_icrc(capture, repo, tmp_path):
         """))
     out = in_sdk(repo, "python3", str(program), capture)
     words = out.split()
-    assert words[-1] == "0" and int(words[-3]) > 100, out
+    assert words[-1] == "0" and int(words[-3]) > 10000, out
