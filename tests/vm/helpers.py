@@ -8,13 +8,14 @@ import time
 from bench.perftest import Side, gid_index
 
 
-def wait_until(condition, timeout: float = 20, what: str = "the condition") -> None:
-    """Polls `condition` until it holds."""
+def wait_until(condition, timeout: float = 20, what: str = "the condition"):
+    """Polls `condition` until it holds; returns what it returned then."""
     end = time.monotonic() + timeout
-    while not condition():
+    while not (value := condition()):
         if time.monotonic() > end:
             raise TimeoutError(f"{what} did not come true within {timeout:g} s")
         time.sleep(0.2)
+    return value
 
 
 def carrier(end) -> bool:
@@ -40,16 +41,14 @@ def reachable(end, peer, timeout: float = 20) -> None:
 
 def rdma_side(end) -> Side:
     """An end as perftest wants it: with the index of its IPv4 GID, once that is there."""
-    wait_until(lambda: _has_gid(end), 20, f"the GID of {end.ip}")
-    return Side(end.guest, end.rdma, gid_index(end.guest, end.rdma, end.ip), end.ip)
+    return wait_until(lambda: _side_if_ready(end), 20, f"the GID of {end.ip}")
 
 
-def _has_gid(end) -> bool:
+def _side_if_ready(end) -> Side | None:
     try:
-        gid_index(end.guest, end.rdma, end.ip)
-        return True
+        return Side(end.guest, end.rdma, gid_index(end.guest, end.rdma, end.ip), end.ip)
     except LookupError:
-        return False
+        return None
 
 
 def hw_counter(end, name: str) -> int:
@@ -68,7 +67,7 @@ def resources(end) -> dict[str, int]:
     """Objects that processes hold on the RDMA device: `rdma resource show` without the kernel's."""
     result = {}
     for kind in ("qp", "cq", "mr", "pd", "ctx"):
-        out = end.run(f"rdma -j resource show {kind} link {end.rdma}" if kind == "qp" else
-                      f"rdma -j resource show {kind} dev {end.rdma}").out.strip() or "[]"
+        scope = "link" if kind == "qp" else "dev"
+        out = end.run(f"rdma -j resource show {kind} {scope} {end.rdma}").out.strip() or "[]"
         result[kind] = sum(1 for item in json.loads(out) if item.get("pid"))
     return result

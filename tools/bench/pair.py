@@ -39,9 +39,3 @@ def use_rxe(guests, netdevs, name: str = "rxe0") -> None:
     for guest, netdev in zip(guests, netdevs):
         guest.run("rmmod verna_ib && modprobe rdma_rxe && "
                   f"rdma link add {name} type rxe netdev {netdev}", check=True)
-
-
-def use_verna(guests, name: str = "rxe0") -> None:
-    """Back to the card's RDMA."""
-    for guest in guests:
-        guest.run(f"rdma link delete {name}; modprobe verna_ib", check=True)
