@@ -36,6 +36,10 @@ static void verna_cap_eth_parse(struct verna_caps *caps,
 	caps->eth.max_mtu = le16_to_cpu(cap->max_mtu);
 	caps->eth.max_tx_frags = le16_to_cpu(cap->max_tx_frags);
 	caps->eth.rss_table_size = le16_to_cpu(cap->rss_table_size);
+	caps->eth.max_tso_bytes = le32_to_cpu(cap->max_tso_bytes);
+	caps->eth.max_flow_rules = le32_to_cpu(cap->max_flow_rules);
+	caps->eth.max_rss_contexts = le16_to_cpu(cap->max_rss_contexts);
+	caps->eth.max_tx_classes = cap->max_tx_classes;
 }
 
 static void verna_cap_rdma_parse(struct verna_caps *caps,

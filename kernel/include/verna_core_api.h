@@ -66,6 +66,10 @@ struct verna_caps {
 		u16 max_mtu;
 		u16 max_tx_frags;
 		u16 rss_table_size;
+		u32 max_tso_bytes;
+		u32 max_flow_rules;
+		u16 max_rss_contexts;
+		u8 max_tx_classes;
 	} eth;
 	struct {
 		bool present;

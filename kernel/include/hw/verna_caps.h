@@ -57,6 +57,22 @@ VERNA_ASSERT_SIZE(verna_cap_dev, 40);
 
 /* verna_cap_eth.features */
 #define VERNA_ETH_F_RSS		0x00000001u	/* Toeplitz hash and indirection table */
+#define VERNA_ETH_F_TX_CSUM	0x00000002u	/* VERNA_TX_F_CSUM */
+#define VERNA_ETH_F_TX_CRC32C	0x00000004u	/* VERNA_TX_F_CRC32C */
+#define VERNA_ETH_F_TSO		0x00000008u	/* VERNA_TX_F_TSO over IPv4 and IPv6 */
+#define VERNA_ETH_F_USO		0x00000010u	/* VERNA_TX_F_USO */
+#define VERNA_ETH_F_TSO_TUNNEL	0x00000020u	/* TSO, USO inside of IP, UDP and GRE tunnels */
+#define VERNA_ETH_F_TX_VLAN	0x00000040u	/* VERNA_TX_F_VLAN, _SVLAN */
+#define VERNA_ETH_F_RX_CSUM	0x00000080u	/* verna_cqe.csum and csum_ok */
+#define VERNA_ETH_F_RX_MERGE	0x00000100u	/* VERNA_ETH_ON_MERGE */
+#define VERNA_ETH_F_RX_VLAN	0x00000200u	/* VERNA_ETH_ON_STRIP*, _VLAN_FILTER* */
+#define VERNA_ETH_F_LOOPBACK	0x00000400u	/* VERNA_ETH_ON_LOOPBACK */
+#define VERNA_ETH_F_MODERATION	0x00000800u	/* VERNA_CMD_MODIFY_CQ */
+#define VERNA_ETH_F_TX_RATE	0x00001000u	/* rate and pacing of VERNA_CMD_MODIFY_TXQ */
+#define VERNA_ETH_F_TX_CLASSES	0x00002000u	/* VERNA_CMD_SET_TX_CLASSES */
+#define VERNA_ETH_F_PAUSE	0x00004000u	/* VERNA_CMD_SET_PAUSE */
+#define VERNA_ETH_F_RSS_FIELDS	0x00008000u	/* fields per flow type, symmetric forms */
+#define VERNA_ETH_F_FLOW	0x00010000u	/* match-action tables, verna_flow.h */
 
 /**
  * struct verna_cap_eth - the Ethernet side
@@ -70,6 +86,11 @@ VERNA_ASSERT_SIZE(verna_cap_dev, 40);
  * @max_mtu: bytes, without Ethernet header
  * @max_tx_frags: descriptors of one packet
  * @rss_table_size: entries of the indirection table
+ * @max_tso_bytes: longest packet with VERNA_TX_F_TSO or _USO, headers included
+ * @max_flow_rules: rules of all tables together
+ * @max_rss_contexts: hash and indirection table pairs, the default one included
+ * @max_tx_classes: traffic classes of the transmit scheduler
+ * @reserved: zero
  */
 struct verna_cap_eth {
 	struct verna_cap_hdr hdr;
@@ -82,8 +103,13 @@ struct verna_cap_eth {
 	__le16 max_mtu;
 	__le16 max_tx_frags;
 	__le16 rss_table_size;
+	__le32 max_tso_bytes;
+	__le32 max_flow_rules;
+	__le16 max_rss_contexts;
+	__u8 max_tx_classes;
+	__u8 reserved;
 };
-VERNA_ASSERT_SIZE(verna_cap_eth, 28);
+VERNA_ASSERT_SIZE(verna_cap_eth, 40);
 
 /* verna_cap_rdma.features */
 #define VERNA_RDMA_F_RC		0x00000001u

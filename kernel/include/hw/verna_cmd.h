@@ -28,21 +28,28 @@ enum verna_cmd_opcode {
 	VERNA_CMD_NOP = 0x0000,
 	VERNA_CMD_QUERY_COUNTERS = 0x0001,	/* verna_cmd_query */
 	VERNA_CMD_QUERY_PORT = 0x0002,		/* verna_cmd_query -> verna_port_state */
+	VERNA_CMD_SET_PAUSE = 0x0003,		/* verna_cmd_set_pause */
 	VERNA_CMD_CREATE_EQ = 0x0010,		/* verna_cmd_create_eq; id chosen by the host */
 	VERNA_CMD_DESTROY_EQ = 0x0011,		/* verna_cmd_object */
 	VERNA_CMD_CREATE_CQ = 0x0012,		/* verna_cmd_create_cq -> result: CQN */
 	VERNA_CMD_DESTROY_CQ = 0x0013,		/* verna_cmd_object */
+	VERNA_CMD_MODIFY_CQ = 0x0014,		/* verna_cmd_modify_cq */
 
 	/* Ethernet */
 	VERNA_CMD_CREATE_TXQ = 0x0100,		/* verna_cmd_create_ethq; id chosen by the host */
 	VERNA_CMD_DESTROY_TXQ = 0x0101,		/* verna_cmd_object */
 	VERNA_CMD_CREATE_RXQ = 0x0102,		/* verna_cmd_create_ethq; id chosen by the host */
 	VERNA_CMD_DESTROY_RXQ = 0x0103,		/* verna_cmd_object */
+	VERNA_CMD_MODIFY_TXQ = 0x0104,		/* verna_cmd_modify_txq */
+	VERNA_CMD_SET_TX_CLASSES = 0x0105,	/* verna_cmd_set_tx_classes */
 	VERNA_CMD_SET_RX_MODE = 0x0110,		/* verna_cmd_rx_mode */
 	VERNA_CMD_ADD_MAC = 0x0111,		/* verna_cmd_mac */
 	VERNA_CMD_DEL_MAC = 0x0112,		/* verna_cmd_mac */
 	VERNA_CMD_SET_MTU = 0x0113,		/* verna_cmd_mtu */
 	VERNA_CMD_SET_RSS = 0x0114,		/* verna_cmd_set_rss */
+	VERNA_CMD_SET_ETH_FEATURES = 0x0115,	/* verna_cmd_eth_features */
+	VERNA_CMD_ADD_VLAN = 0x0116,		/* verna_cmd_vlan */
+	VERNA_CMD_DEL_VLAN = 0x0117,		/* verna_cmd_vlan */
 
 	/* RDMA */
 	VERNA_CMD_CREATE_PD = 0x0200,		/* no operands -> result: PDN */
@@ -200,6 +207,44 @@ struct verna_cmd_create_cq {
 VERNA_ASSERT_SIZE(verna_cmd_create_cq, 56);
 
 /**
+ * struct verna_cmd_modify_cq - moderates the events of a CQ
+ * @cqn: CQ
+ * @delay_ns: a completion event waits for so long after the first entry that it
+ *	would report, 0: not at all
+ * @entries: ... or until so many entries were written, 0: time alone decides
+ * @reserved: zero
+ *
+ * With both 0, as after CREATE_CQ, an event is due as soon as the CQ is armed and
+ * has an entry. A solicited entry, where the CQ is armed for these, does not
+ * wait.
+ */
+struct verna_cmd_modify_cq {
+	struct verna_cmd_hdr hdr;
+	__le32 cqn;
+	__le32 delay_ns;
+	__le16 entries;
+	__le16 reserved[3];
+};
+VERNA_ASSERT_SIZE(verna_cmd_modify_cq, 24);
+#define VERNA_MAX_CQ_DELAY_NS	1000000000u
+
+/**
+ * struct verna_cmd_set_pause - IEEE 802.3 annex 31B, off after a reset
+ * @rx: 1: PAUSE frames from the wire stop the transmit scheduler; 0: they are
+ *	counted and dropped
+ * @tx: 1: the card sends PAUSE while a receive queue is about to run out of
+ *	buffers, and a PAUSE of no time afterwards
+ * @reserved: zero
+ */
+struct verna_cmd_set_pause {
+	struct verna_cmd_hdr hdr;
+	__u8 rx;
+	__u8 tx;
+	__u8 reserved[6];
+};
+VERNA_ASSERT_SIZE(verna_cmd_set_pause, 16);
+
+/**
  * struct verna_cmd_create_ethq - TX or RX queue
  * @id: queue number
  * @cqn: CQ for its completions
@@ -221,6 +266,94 @@ struct verna_cmd_create_ethq {
 	__le32 uar;
 };
 VERNA_ASSERT_SIZE(verna_cmd_create_ethq, 56);
+
+#define VERNA_MAX_TX_CLASSES	8u
+
+/**
+ * struct verna_cmd_modify_txq - how the scheduler serves a TX queue
+ * @id: TX queue
+ * @rate_kbps: limit in kbit/s over frames without FCS, 0: none
+ * @burst_bytes: how far the queue may run ahead of @rate_kbps; 0: the card decides
+ * @pace_kbps: the segments of one TSO or USO packet leave no faster, 0: at once
+ * @weight: share among the queues of its class, 1..1024
+ * @tclass: traffic class, 0..max_tx_classes - 1
+ * @reserved: zero
+ *
+ * A queue is created without limits, with weight 1, in class 0.
+ */
+struct verna_cmd_modify_txq {
+	struct verna_cmd_hdr hdr;
+	__le32 id;
+	__le32 rate_kbps;
+	__le32 burst_bytes;
+	__le32 pace_kbps;
+	__le16 weight;
+	__u8 tclass;
+	__u8 reserved[5];
+};
+VERNA_ASSERT_SIZE(verna_cmd_modify_txq, 32);
+
+/**
+ * struct verna_cmd_set_tx_classes - how classes share the wire
+ * @rdma_class: class of all queue pairs
+ * @reserved: zero
+ * @max_kbps: by class: limit in kbit/s, 0: none
+ * @weight: by class: 0: strict priority; 1..1024: share of what strict classes
+ *	leave. A strict class goes before all strict ones of lower number, and
+ *	before all that have a weight.
+ *
+ * After a reset all classes are strict and all traffic is in class 0.
+ */
+struct verna_cmd_set_tx_classes {
+	struct verna_cmd_hdr hdr;
+	__u8 rdma_class;
+	__u8 reserved[7];
+	__le32 max_kbps[VERNA_MAX_TX_CLASSES];
+	__le16 weight[VERNA_MAX_TX_CLASSES];
+};
+VERNA_ASSERT_SIZE(verna_cmd_set_tx_classes, 64);
+
+/* verna_cmd_eth_features.features */
+#define VERNA_ETH_ON_MERGE	0x00000001u	/* merge TCP segments before delivery */
+#define VERNA_ETH_ON_STRIP	0x00000002u	/* strip an outer 802.1Q tag into the CQE */
+#define VERNA_ETH_ON_STRIP_S	0x00000004u	/* strip an outer 802.1ad tag into the CQE */
+#define VERNA_ETH_ON_FILTER	0x00000008u	/* drop 802.1Q tags that were not added */
+#define VERNA_ETH_ON_FILTER_S	0x00000010u	/* drop 802.1ad tags that were not added */
+#define VERNA_ETH_ON_LOOPBACK	0x00000020u	/* what Ethernet sends comes back; nothing crosses the wire */
+
+/**
+ * struct verna_cmd_eth_features - switches receive features on and off
+ * @features: VERNA_ETH_ON_*, all off after a reset
+ * @merge_ns: how long a merged packet may wait for another segment; 0: until the
+ *	card has taken all frames that are there
+ * @merge_bytes: longest merged packet, IP header included, 0: 65535
+ * @reserved: zero
+ *
+ * Priority tags (VID 0) pass the VLAN filters, and so does everything while
+ * VERNA_RX_MODE_PROMISC is set.
+ */
+struct verna_cmd_eth_features {
+	struct verna_cmd_hdr hdr;
+	__le32 features;
+	__le32 merge_ns;
+	__le32 merge_bytes;
+	__le32 reserved;
+};
+VERNA_ASSERT_SIZE(verna_cmd_eth_features, 24);
+
+/**
+ * struct verna_cmd_vlan - one VLAN that the filters let in
+ * @vid: 0..4095
+ * @tpid: 0x8100 or 0x88a8
+ * @reserved: zero
+ */
+struct verna_cmd_vlan {
+	struct verna_cmd_hdr hdr;
+	__le16 vid;
+	__le16 tpid;
+	__le32 reserved;
+};
+VERNA_ASSERT_SIZE(verna_cmd_vlan, 16);
 
 #define VERNA_RX_MODE_PROMISC	0x1u
 #define VERNA_RX_MODE_ALLMULTI	0x2u

@@ -150,9 +150,16 @@ enum verna_cqe_status {
 #define VERNA_CQE_F_INV		0x02u	/* @imm is the rkey that was invalidated */
 #define VERNA_CQE_F_GRH		0x04u	/* 40 bytes of GRH precede the payload (UD) */
 #define VERNA_CQE_F_SOLICITED	0x08u
-#define VERNA_CQE_F_VLAN	0x10u	/* @vlan_tci is valid */
+#define VERNA_CQE_F_VLAN	0x10u	/* @vlan_tci is valid; Ethernet: the tag was stripped */
 #define VERNA_CQE_F_IPV4	0x20u	/* RoCEv2 over IPv4 (UD), else IPv6 */
 #define VERNA_CQE_F_HASH	0x40u	/* @rss_hash is valid (Ethernet RX) */
+
+/* verna_cqe.rx_flags (Ethernet RX) */
+#define VERNA_CQE_RX_CSUM	0x01u	/* @csum is valid */
+#define VERNA_CQE_RX_CSUM_BAD	0x02u	/* a checksum was looked at and is wrong */
+#define VERNA_CQE_RX_SVLAN	0x04u	/* the stripped tag is 802.1ad, else 802.1Q */
+#define VERNA_CQE_RX_HASH_L4	0x08u	/* ports are part of @rss_hash */
+#define VERNA_CQE_RX_FIXED_ID	0x10u	/* merged: all frames had the same IPv4 ID */
 
 /**
  * struct verna_cqe - completion queue entry, the same for RDMA and Ethernet
@@ -178,6 +185,16 @@ enum verna_cqe_status {
  * @num_bufs: ETH_RX: RX descriptors that the packet used, each but the last filled
  * @pkey_index: UD: 0
  * @sl: UD: priority of the VLAN tag
+ * @rx_flags: ETH_RX: VERNA_CQE_RX_*
+ * @csum: ETH_RX with VERNA_CQE_RX_CSUM: ones' complement sum, folded and not
+ *	inverted, over everything behind the Ethernet header, as the bytes lie in
+ *	memory. A tag that the card did not strip is behind the header.
+ * @csum_ok: ETH_RX: so many TCP, UDP or SCTP checksums, beginning with the
+ *	outermost, were verified and are right; a UDP checksum of zero counts. 0:
+ *	none was looked at, or the outermost is wrong.
+ * @gro_segs: ETH_RX: frames that this packet was merged from; 0 or 1: not merged
+ * @gro_size: ETH_RX, merged: payload bytes of each frame but the last
+ * @reserved0: zero
  * @reserved: zero
  * @phase: VERNA_PHASE; written last, together with the preceding 7 bytes
  */
@@ -198,7 +215,13 @@ struct verna_cqe {
 	__le16 num_bufs;
 	__le16 pkey_index;
 	__u8 sl;
-	__u8 reserved[14];
+	__u8 rx_flags;
+	__le16 csum;
+	__u8 csum_ok;
+	__u8 reserved0;
+	__le16 gro_segs;
+	__le16 gro_size;
+	__u8 reserved[5];
 	__u8 phase;
 };
 VERNA_ASSERT_SIZE(verna_cqe, VERNA_CQE_SIZE);

@@ -13,9 +13,9 @@ constexpr uint64_t kMaxMessage = uint64_t{1} << 31;
 constexpr uint64_t kMaxRegion = uint64_t{1} << 46;
 
 template <typename Block>
-verna_cap_hdr header(verna_cap_type type) {
+verna_cap_hdr header(verna_cap_type type, uint16_t version = 1) {
   static_assert(sizeof(Block) % 4 == 0);
-  return {.type = static_cast<uint16_t>(type), .version = 1, .length = sizeof(Block), .next = 0};
+  return {static_cast<uint16_t>(type), version, sizeof(Block), 0};
 }
 
 /// Appends a block. `last` ends the list.
@@ -45,7 +45,7 @@ verna_cap_dev device_caps(const DeviceLimits& limits) {
 
 verna_cap_eth ethernet_caps(const EthLimits& limits) {
   verna_cap_eth cap{};
-  cap.hdr = header<verna_cap_eth>(VERNA_CAP_ETH);
+  cap.hdr = header<verna_cap_eth>(VERNA_CAP_ETH, 2);
   cap.features = VERNA_ETH_F_RSS;
   cap.max_txqs = limits.max_queues;
   cap.max_rxqs = limits.max_queues;
@@ -55,6 +55,8 @@ verna_cap_eth ethernet_caps(const EthLimits& limits) {
   cap.max_mtu = limits.max_mtu;
   cap.max_tx_frags = kMaxTxFrags;
   cap.rss_table_size = Rss::kTableSize;
+  cap.max_rss_contexts = 1;
+  cap.max_tx_classes = 1;
   return cap;
 }
 

@@ -57,7 +57,11 @@ Json describe_cap(const verna_cap_eth& cap) {
           {"min_mtu", cap.min_mtu},
           {"max_mtu", cap.max_mtu},
           {"max_tx_frags", cap.max_tx_frags},
-          {"rss_table_size", cap.rss_table_size}};
+          {"rss_table_size", cap.rss_table_size},
+          {"max_tso_bytes", cap.max_tso_bytes},
+          {"max_flow_rules", cap.max_flow_rules},
+          {"max_rss_contexts", cap.max_rss_contexts},
+          {"max_tx_classes", cap.max_tx_classes}};
 }
 
 Json describe_cap(const verna_cap_rdma& cap) {

@@ -6,9 +6,14 @@ namespace {
 
 constexpr uint32_t kMacHeader = 14;
 
+/// No offload is offered yet, so none of its fields may be used.
+bool uses_offload(const verna_tx_desc& d) {
+  return (d.flags & ~VERNA_TX_F_EOP) || d.vlan_tci || d.csum_start || d.csum_offset || d.mss ||
+         d.hdr_len || d.l3_offset || d.outer_l3_offset || d.outer_l4_offset;
+}
+
 bool is_bad(const verna_tx_desc& d) {
-  return d.len == 0 || d.len > kMaxBufferBytes || (d.flags & ~VERNA_TX_F_EOP) || d.reserved0 ||
-         d.reserved[0] || d.reserved[1];
+  return d.len == 0 || d.len > kMaxBufferBytes || d.reserved || uses_offload(d);
 }
 
 }  // namespace
