@@ -28,6 +28,17 @@ TEST(Crc32, AgreesWithTheDefinitionAtEveryLengthAndAlignment) {
   EXPECT_EQ(crc32(0, data.data(), data.size()), ethernet_fcs(data.data(), data.size()));
 }
 
+TEST(Crc32c, CheckValuesAndPieces) {
+  const std::string text = "123456789";
+  EXPECT_EQ(crc32c(0, text.data(), text.size()), 0xe3069283u);
+  EXPECT_EQ(crc32c(crc32c(0, text.data(), 4), text.data() + 4, 5), 0xe3069283u);
+  EXPECT_EQ(crc32c(0, "", 0), 0u);
+  // RFC 3720 B.4.
+  const std::vector<uint8_t> zeros(32, 0), ones(32, 0xff);
+  EXPECT_EQ(crc32c(0, zeros.data(), 32), 0x8a9136aau);
+  EXPECT_EQ(crc32c(0, ones.data(), 32), 0x62a8ab43u);
+}
+
 TEST(Crc32, ContinuesOverPieces) {
   const auto data = pattern(1000, 2);
   const uint32_t whole = crc32(0, data.data(), data.size());
