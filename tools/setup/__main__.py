@@ -5,8 +5,8 @@ import argparse
 import shutil
 import sys
 
-from verna_setup import (artefacts, core, fuzz, host, kernel, layer, provider, qemu, sdk, unit,
-                         vernactl)
+from verna_setup import (artefacts, core, fuzz, host, kernel, kselftest, layer, provider, qemu, sdk,
+                         unit, vernactl)
 from verna_setup.cache import cache_root, remove
 from verna_setup.log import SetupError, say
 
@@ -19,6 +19,7 @@ STEPS = {
     "qemu": lambda: qemu.build(sdk.build(), core.build(sdk.build())),
     "layer": lambda: layer.build(sdk.build(), kernel.build(sdk.build()),
                                  provider.build(sdk.build())),
+    "kselftest": kselftest.tests,
     "vernactl": lambda: vernactl.build(sdk.build()),
     "unit": unit.build,
     "fuzz": fuzz.build,

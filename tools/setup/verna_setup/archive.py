@@ -6,6 +6,7 @@ the product is built on and leaves the host's own package lists untouched.
 """
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -39,21 +40,22 @@ def archive_uri() -> str:
 
 
 class PrivateApt:
-    """An apt root of its own in `folder`, for source packages of SUITE."""
+    """An apt root of its own in `folder`, for packages of one suite."""
 
-    def __init__(self, folder: Path, log: Log):
+    def __init__(self, folder: Path, log: Log, suite: str = SUITE, kind: str = "deb-src"):
         self.log = log
         self.folder = folder
         for name in ("lists/partial", "cache/archives/partial", "state"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         sources = folder / "sources.list"
-        sources.write_text(f"deb-src [signed-by={KEYRING}] {archive_uri()} {SUITE} main\n")
+        sources.write_text(f"{kind} [signed-by={KEYRING}] {archive_uri()} {suite} main\n")
         self.options = []
         for key, value in {
             "Dir::Etc::sourcelist": sources,
             "Dir::Etc::sourceparts": "/dev/null",
             "Dir::State": folder / "state",
             "Dir::State::Lists": folder / "lists",
+            "Dir::State::status": "/dev/null",
             "Dir::Cache": folder / "cache",
             "APT::Sandbox::User": "",
         }.items():
@@ -66,6 +68,22 @@ class PrivateApt:
         """Fetches a source package's files into the folder."""
         command = ["apt-get", *self.options, "source", "--download-only", *options, source]
         self.log.run(command, cwd=self.folder)
+
+    def download_binary(self, package: str) -> None:
+        """Fetches a package's .deb into the folder."""
+        command = ["apt-get", *self.options, "download", package]
+        self.log.run(command, cwd=self.folder)
+
+
+def binary_package(folder: Path, log: Log, name: str, suite: str = SUITE) -> Path:
+    """Downloads a package of a suite and unpacks its files; returns the folder they are in."""
+    apt = PrivateApt(folder / "download", log, suite, "deb")
+    apt.update()
+    apt.download_binary(name)
+    file, = (folder / "download").glob(f"{name}_*.deb")
+    log.run(["dpkg-deb", "--extract", file, folder / "unpacked"])
+    shutil.rmtree(folder / "download")
+    return folder / "unpacked"
 
 
 def source_package(folder: Path, log: Log, name: str, *options: str) -> None:

@@ -31,13 +31,13 @@ def squash(sdk: Path, log: Log, folder: Path, image: Path) -> None:
                               "3", "-noappend", "-all-root", "-quiet", "-no-progress"])
 
 
-def root(sdk: Path) -> Path:
-    """The userland layer."""
+def root(sdk: Path, packages: list[str] = PACKAGES) -> Path:
+    """The userland layer: that of all guests, or one with other packages."""
 
     def recipe(work: Path, log: Log) -> None:
         tree = work / "root"
         tree.mkdir(mode=0o755)
-        sdk_module.strap(tree, log, PACKAGES)
+        sdk_module.strap(tree, log, packages)
         for waste in ("var/cache/apt", "var/lib/apt/lists", "boot", "usr/share/doc"):
             shutil.rmtree(tree / waste, ignore_errors=True)
         (tree / "etc/hostname").unlink(missing_ok=True)
@@ -45,7 +45,7 @@ def root(sdk: Path) -> Path:
         squash(sdk, log, tree, work / "root.squashfs")
         shutil.rmtree(tree)
 
-    return artefact("root", [SUITE, *PACKAGES], recipe, 90) / "root.squashfs"
+    return artefact("root", [SUITE, *packages], recipe, 90) / "root.squashfs"
 
 
 def modules(sdk: Path) -> Path:
