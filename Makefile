@@ -10,7 +10,7 @@ RUN_ARGS ?=
 export PYTHONPATH := $(CURDIR)/tools/vm:$(CURDIR)/tools
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help setup run test unit vm lint fuzz bench clean clean-all
+.PHONY: help setup run test unit vm lint fuzz bench bench-eth clean clean-all
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,10 @@ lint: setup ## licences, words, sizes, format, checkers of C, C++, shell and Pyt
 fuzz: ## search for inputs that break the card, for FUZZ_SECONDS (600)
 	@$(PYTHON) tools/setup fuzz >/dev/null
 	@$(PYTHON) tools/fuzz/fuzz.py
+
+bench-eth: setup ## Ethernet, offload by offload, beside igb, e1000e, vmxnet3, virtio-net (BENCH_ARGS)
+	@$(PYTHON) tools/setup charts >/dev/null
+	@$(PYTHON) tools/bench/eth/run.py $(BENCH_ARGS)
 
 bench: run ## another name for "make run", whose table is the benchmark
 

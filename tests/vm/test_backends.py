@@ -2,44 +2,24 @@
 """The card on QEMU's network backends: tap with and without a vnet header, user, socket, dgram."""
 
 import os
-import subprocess
 
 import pytest
 from bench import perftest
 from conftest import End
 from helpers import ping, rdma_side, reachable
+from verna_vm.bridge import Bridge
 from verna_vm.devices import Card
 
 NETNS = "verna-test"
 
 
-def host(*words: str) -> None:
-    subprocess.run(words, check=True, capture_output=True, text=True)
-
-
-def inside(*words: str) -> None:
-    host("ip", "netns", "exec", NETNS, *words)
-
-
 @pytest.fixture
 def bridge():
-    """A network namespace with a bridge at 10.0.9.9 and two taps, t0 and t1, on it."""
+    """A network namespace with a bridge at 10.0.9.9, for taps."""
     if os.geteuid() != 0:
         pytest.skip("taps need root")
-    subprocess.run(["ip", "netns", "del", NETNS], capture_output=True)
-    host("ip", "netns", "add", NETNS)
-    try:
-        inside("ip", "link", "add", "br0", "type", "bridge")
-        inside("ip", "addr", "add", "10.0.9.9/24", "dev", "br0")
-        inside("ip", "link", "set", "br0", "up")
-        yield
-    finally:
-        host("ip", "netns", "del", NETNS)
-
-
-def add_tap(name: str, vnet_hdr: bool) -> None:
-    inside("ip", "tuntap", "add", name, "mode", "tap", *(["vnet_hdr"] if vnet_hdr else []))
-    inside("ip", "link", "set", name, "master", "br0", "up")
+    with Bridge(NETNS, "10.0.9.9/24") as made:
+        yield made
 
 
 @pytest.mark.parametrize("headers", [(True, True), (False, False), (True, False)])
@@ -47,11 +27,8 @@ def test_tap(topology, bridge, headers):
     """Two guests and the host's own stack on a bridge; taps with and without a vnet header."""
     ends = []
     for number, vnet in enumerate(headers):
-        add_tap(f"t{number}", vnet)
         guest = topology.guest("ab"[number], netns=NETNS)
-        switch = "on" if vnet else "off"
-        guest.devices.append(Card(backend=f"tap,ifname=t{number},script=no,downscript=no,"
-                                          f"vnet_hdr={switch}", mac=topology.mac()))
+        guest.devices.append(Card(backend=bridge.tap(f"t{number}", vnet), mac=topology.mac()))
         ends.append(End(guest, f"10.0.9.{number + 1}", f"fd00:9::{number + 1}"))
     topology.start()
     a, b = (end.configure() for end in ends)

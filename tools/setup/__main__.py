@@ -23,6 +23,7 @@ STEPS = {
     "vernactl": lambda: vernactl.build(sdk.build()),
     "unit": unit.build,
     "fuzz": fuzz.build,
+    "charts": host.ensure_charts,
 }
 
 

@@ -18,18 +18,28 @@ NEEDED = {
     "python3-pytest-timeout": "/usr/lib/python3/dist-packages/pytest_timeout.py",
 }
 NEEDED_AS_USER = {"uidmap": "/usr/bin/newuidmap"}
+NEEDED_FOR_CHARTS = {
+    "python3-matplotlib": "/usr/lib/python3/dist-packages/matplotlib/__init__.py",
+}
 
 
-def missing() -> list[str]:
-    needed = dict(NEEDED)
+def missing(more: dict) -> list[str]:
+    needed = NEEDED | more
     if os.geteuid():
         needed |= NEEDED_AS_USER
     return [name for name, file in needed.items() if not Path(file).exists()]
 
 
-def ensure() -> None:
+def ensure_charts() -> str:
+    """What `make bench-eth` draws with."""
+    ensure(NEEDED_FOR_CHARTS)
+    return "python3-matplotlib"
+
+
+def ensure(more: dict | None = None) -> None:
     """Installs what is missing, as root; tells an ordinary user what root must do."""
-    packages = missing()
+    more = more or {}
+    packages = missing(more)
     if not packages:
         return
     if not shutil.which("apt-get"):
@@ -45,6 +55,6 @@ def ensure() -> None:
     subprocess.run(["apt-get", "update"], env=env, check=False, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL)
     log.run(install, env=env)
-    if missing():
-        raise SetupError(f"the packages {' '.join(missing())} are still missing after "
+    if missing(more):
+        raise SetupError(f"the packages {' '.join(missing(more))} are still missing after "
                          f"'{' '.join(install)}'; see {log.path}")
