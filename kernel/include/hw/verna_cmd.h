@@ -320,14 +320,24 @@ VERNA_ASSERT_SIZE(verna_cmd_set_tx_classes, 64);
 #define VERNA_ETH_ON_FILTER	0x00000008u	/* drop 802.1Q tags that were not added */
 #define VERNA_ETH_ON_FILTER_S	0x00000010u	/* drop 802.1ad tags that were not added */
 #define VERNA_ETH_ON_LOOPBACK	0x00000020u	/* what Ethernet sends comes back; nothing crosses the wire */
+#define VERNA_ETH_ON_MERGE_CWR	0x00000040u	/* MERGE: CWR is the same in all frames, else in the first at most */
+#define VERNA_ETH_ON_MERGE_IDS	0x00000080u	/* MERGE: see below */
+
+/* verna_cmd_eth_features.merge_ns at most */
+#define VERNA_MAX_MERGE_NS	1000000000u
 
 /**
  * struct verna_cmd_eth_features - switches receive features on and off
  * @features: VERNA_ETH_ON_*, all off after a reset
- * @merge_ns: how long a merged packet may wait for another segment; 0: until the
+ * @merge_ns: how long a frame may wait for others to be merged with; 0: until the
  *	card has taken all frames that are there
  * @merge_bytes: longest merged packet, IP header included, 0: 65535
  * @reserved: zero
+ *
+ * A merged packet can be cut into exactly the frames that it was made of. What a
+ * host's software can restore decides what may be merged: the IDs of an IPv4
+ * header that frames have one after the other always, the same ID in all frames in
+ * the innermost header with DF, and with MERGE_IDS in any header.
  *
  * Priority tags (VID 0) pass the VLAN filters, and so does everything while
  * VERNA_RX_MODE_PROMISC is set.

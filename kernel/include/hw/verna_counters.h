@@ -28,9 +28,14 @@
 	X(rx_drop_filter, "frames to a MAC address that is not ours") \
 	X(rx_drop_disabled, "frames while neither Ethernet nor RDMA receives") \
 	X(link_down_events, "times the link went down") \
-	X(link_bad_record, "malformed records from the peer of a link")
+	X(link_bad_record, "malformed records from the peer of a link") \
+	X(rx_drop_vlan, "frames of a VLAN that is not ours")
 
-/* Ethernet function: each of rx_to_eth ends in exactly one of the rx_* below. */
+/*
+ * Ethernet function: each of rx_to_eth, and each of rx_loopback, which never crosses
+ * the wire, ends in exactly one of rx_packets and rx_drop_*. A merged packet counts
+ * there as often as it has frames.
+ */
 #define VERNA_ETH_COUNTERS(X) \
 	X(tx_packets, "packets sent") \
 	X(tx_bytes, "bytes sent, without FCS and padding") \
@@ -44,7 +49,12 @@
 	X(rx_drop_no_buffer, "packets that found too few receive buffers") \
 	X(rx_drop_no_cqe, "packets whose completion queue was full") \
 	X(rx_drop_desc, "packets dropped: a receive descriptor breaks a rule") \
-	X(rx_drop_dma, "packets dropped: a receive buffer is not memory")
+	X(rx_drop_dma, "packets dropped: a receive buffer is not memory") \
+	X(rx_csum_ok, "packets with a checksum that was verified, and none that is wrong") \
+	X(rx_csum_bad, "packets with a wrong checksum; they are delivered") \
+	X(rx_merged_packets, "packets delivered that were merged from several") \
+	X(rx_merged_wire_packets, "of rx_packets: these were merged") \
+	X(rx_loopback, "packets that came back in loopback mode")
 
 #define VERNA_TXQ_COUNTERS(X) \
 	X(packets, "packets sent") \
@@ -56,7 +66,10 @@
 #define VERNA_RXQ_COUNTERS(X) \
 	X(packets, "packets delivered") \
 	X(bytes, "bytes delivered") \
-	X(drops, "packets dropped after this queue was chosen")
+	X(drops, "packets dropped after this queue was chosen") \
+	X(merged_packets, "packets delivered that were merged from several") \
+	X(merged_wire_packets, "of packets: these were merged") \
+	X(csum_bad, "packets with a wrong checksum; they are delivered")
 
 /*
  * RDMA function: each of rx_to_rdma, and each frame that the card sent to itself

@@ -160,6 +160,7 @@ enum verna_cqe_status {
 #define VERNA_CQE_RX_SVLAN	0x04u	/* the stripped tag is 802.1ad, else 802.1Q */
 #define VERNA_CQE_RX_HASH_L4	0x08u	/* ports are part of @rss_hash */
 #define VERNA_CQE_RX_FIXED_ID	0x10u	/* merged: all frames had the same IPv4 ID */
+#define VERNA_CQE_RX_INNER_FIXED_ID 0x20u /* the same for the header inside of a tunnel */
 
 /**
  * struct verna_cqe - completion queue entry, the same for RDMA and Ethernet
@@ -192,7 +193,8 @@ enum verna_cqe_status {
  * @csum_ok: ETH_RX: so many TCP, UDP or SCTP checksums, beginning with the
  *	outermost, were verified and are right; a UDP checksum of zero counts. 0:
  *	none was looked at, or the outermost is wrong.
- * @gro_segs: ETH_RX: frames that this packet was merged from; 0 or 1: not merged
+ * @gro_segs: ETH_RX: frames that this packet was merged from; 0 or 1: not merged.
+ *	Lengths and checksums of a merged packet's headers are right.
  * @gro_size: ETH_RX, merged: payload bytes of each frame but the last
  * @reserved0: zero
  * @reserved: zero
