@@ -45,8 +45,8 @@
  * @reserved: zero
  *
  * A packet is 1..verna_cap_eth.max_tx_frags descriptors, the last with EOP; it
- * is an Ethernet frame without FCS of 14 bytes up to MTU + 18 (a VLAN tag is
- * allowed). Shorter than 60 bytes is padded by the card. The card starts a
+ * is an Ethernet frame without FCS of 14 bytes up to MTU + 22 (two VLAN tags are
+ * allowed, an inserted one counts). Shorter than 60 bytes is padded by the card. The card starts a
  * packet only when its EOP descriptor is posted. One CQE may complete many
  * packets. A descriptor that breaks a rule completes in error
  * (VERNA_CQE_ETH_DESC_ERR or _DMA_ERR, wqe_index is its EOP), is counted, and
@@ -100,7 +100,7 @@ struct verna_rx_desc {
 VERNA_ASSERT_SIZE(verna_rx_desc, 16);
 
 #define VERNA_ETH_MIN_FRAME	60u	/* without FCS */
-#define VERNA_ETH_OVERHEAD	18u	/* header and one VLAN tag beyond the MTU */
+#define VERNA_ETH_OVERHEAD	22u	/* header and two VLAN tags beyond the MTU */
 #define VERNA_RSS_KEY_SIZE	40u
 
 /* verna_cmd_set_rss.hash_types */

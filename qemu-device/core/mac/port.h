@@ -11,7 +11,7 @@
 namespace verna {
 
 /// Longest frame with FCS that any port must carry.
-inline constexpr uint32_t kMaxFrame = 9600 + 18 + 4 + 4;
+inline constexpr uint32_t kMaxFrame = 9600 + 22 + 4;
 
 /// A received frame, FCS included if Port::has_fcs(). The bytes may lie in memory that the peer can
 /// still change: copy what decisions depend on. `data` is null when nothing was received.

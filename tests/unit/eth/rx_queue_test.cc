@@ -10,7 +10,7 @@ namespace {
 struct RxQueueTest : EthRig {};
 
 TEST_F(RxQueueTest, DeliversTheBytesOfTheWire) {
-  for (size_t len : {60u, 100u, 1514u, 1518u}) {
+  for (size_t len : {60u, 100u, 1514u, 1522u}) {
     const auto buffers = post_buffers({2048});
     const Bytes frame = frame_to(card.mac, len, len);
     inject(frame);
@@ -26,7 +26,7 @@ TEST_F(RxQueueTest, DeliversTheBytesOfTheWire) {
         << "wrote behind the packet";
   }
   EXPECT_EQ(eth(VERNA_ETH_rx_packets), 4u);
-  EXPECT_EQ(eth(VERNA_ETH_rx_bytes), 60u + 100 + 1514 + 1518);
+  EXPECT_EQ(eth(VERNA_ETH_rx_bytes), 60u + 100 + 1514 + 1522);
 }
 
 TEST_F(RxQueueTest, FillsOneBufferAfterTheOther) {
@@ -197,14 +197,14 @@ TEST_F(RxQueueTest, DescriptorsAreReadOnce) {
 
 TEST_F(RxQueueTest, TheMtuBoundsReception) {
   post_buffers({16384, 16384});
-  inject(frame_to(card.mac, 1519));
+  inject(frame_to(card.mac, 1523));
   EXPECT_EQ(port(VERNA_PORT_rx_drop_oversize), 1u);
   ASSERT_TRUE(card.driver.set_mtu(9600).ok());
-  inject(frame_to(card.mac, 9618));
+  inject(frame_to(card.mac, 9622));
   auto cqe = done(rx_cq);
   ASSERT_TRUE(cqe);
-  EXPECT_EQ(cqe->byte_len, 9618u);
-  inject(frame_to(card.mac, 9619));
+  EXPECT_EQ(cqe->byte_len, 9622u);
+  inject(frame_to(card.mac, 9623));
   EXPECT_EQ(port(VERNA_PORT_rx_drop_oversize), 2u);
 }
 

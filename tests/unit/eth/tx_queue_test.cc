@@ -16,7 +16,7 @@ struct TxQueueTest : EthRig {
 };
 
 TEST_F(TxQueueTest, SendsTheBytesOfTheHost) {
-  for (size_t len : {14u, 59u, 60u, 61u, 1000u, 1514u, 1518u}) {
+  for (size_t len : {14u, 59u, 60u, 61u, 1000u, 1514u, 1522u}) {
     const Bytes frame = pattern(len, len);
     transmit(frame);
     auto out = sent();
@@ -33,7 +33,7 @@ TEST_F(TxQueueTest, SendsTheBytesOfTheHost) {
     EXPECT_GT(cqe->timestamp, 0u);
   }
   EXPECT_EQ(eth(VERNA_ETH_tx_packets), 7u);
-  EXPECT_EQ(eth(VERNA_ETH_tx_bytes), 14u + 59 + 60 + 61 + 1000 + 1514 + 1518);
+  EXPECT_EQ(eth(VERNA_ETH_tx_bytes), 14u + 59 + 60 + 61 + 1000 + 1514 + 1522);
 }
 
 TEST_F(TxQueueTest, GathersFragments) {
@@ -95,7 +95,7 @@ TEST_F(TxQueueTest, BadDescriptorsAreRefusedAndTheQueueGoesOn) {
   const Case cases[] = {
       {"length 0", [](verna_tx_desc& d) { d.len = 0; }},
       {"shorter than a header", [](verna_tx_desc& d) { d.len = 13; }},
-      {"longer than MTU + 18", [](verna_tx_desc& d) { d.len = 1519; }},
+      {"longer than MTU + 22", [](verna_tx_desc& d) { d.len = 1523; }},
       {"65537", [](verna_tx_desc& d) { d.len = 65537; }},
       {"2^32 - 1", [](verna_tx_desc& d) { d.len = 0xffffffff; }},
       {"flag 1", [](verna_tx_desc& d) { d.flags |= 2; }},
@@ -237,14 +237,14 @@ TEST_F(TxQueueTest, AFullWireDelaysAndLosesNothing) {
 
 TEST_F(TxQueueTest, MtuBoundsTheFrame) {
   ASSERT_TRUE(card.driver.set_mtu(9000).ok());
-  transmit(pattern(9018, 1));
+  transmit(pattern(9022, 1));
   auto out = sent();
   ASSERT_TRUE(out);
-  EXPECT_EQ(out->size(), 9018u);
+  EXPECT_EQ(out->size(), 9022u);
   ASSERT_TRUE(card.driver.set_mtu(68).ok());
-  transmit(pattern(86, 1));
+  transmit(pattern(90, 1));
   EXPECT_TRUE(sent());
-  transmit(pattern(87, 1));
+  transmit(pattern(91, 1));
   EXPECT_FALSE(sent());
   EXPECT_EQ(eth(VERNA_ETH_tx_drop_desc), 1u);
 }
