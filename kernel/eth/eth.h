@@ -193,11 +193,23 @@ struct verna_channels {
  * @stops: times the ring was full
  * @linearized: packets with too many fragments, copied
  * @dropped: packets that could not be mapped or made to fit
+ * @csum_none: packets whose checksum was not asked of the card
+ * @needs_csum: packets whose checksum the card computes
+ * @gso_packets: packets that the card cuts into segments
+ * @gso_bytes: of these
+ * @gso_wire_packets: segments that they become
+ * @gso_wire_bytes: of these segments
  */
 struct verna_tx_xmit_stats {
 	u64 stops;
 	u64 linearized;
 	u64 dropped;
+	u64 csum_none;
+	u64 needs_csum;
+	u64 gso_packets;
+	u64 gso_bytes;
+	u64 gso_wire_packets;
+	u64 gso_wire_bytes;
 };
 
 /**
@@ -216,12 +228,19 @@ struct verna_tx_done_stats {
 
 /**
  * struct verna_rx_stats - counters of reception
- * @packets: received
+ * @packets: received, as they were on the wire before the card merged them
  * @bytes: of these
  * @multicast: of these: to a group address
  * @copied: of these: copied because they are short
  * @errors: completions in error
  * @alloc_fail: buffers or skbs that could not be allocated
+ * @csum_unnecessary: packets whose checksum the card found right
+ * @csum_none: packets whose checksum the card could not check
+ * @csum_bad: packets whose checksum the card found wrong
+ * @gro_packets: packets that the card merged of several
+ * @gro_bytes: of these
+ * @gro_wire_packets: packets of which it merged them
+ * @gro_wire_bytes: of these, headers of each included
  */
 struct verna_rx_stats {
 	u64 packets;
@@ -230,6 +249,13 @@ struct verna_rx_stats {
 	u64 copied;
 	u64 errors;
 	u64 alloc_fail;
+	u64 csum_unnecessary;
+	u64 csum_none;
+	u64 csum_bad;
+	u64 gro_packets;
+	u64 gro_bytes;
+	u64 gro_wire_packets;
+	u64 gro_wire_bytes;
 };
 
 /**
@@ -442,6 +468,14 @@ int verna_get_sset_count(struct net_device *netdev, int sset);
 void verna_get_strings(struct net_device *netdev, u32 sset, u8 *data);
 void verna_get_ethtool_stats(struct net_device *netdev, struct ethtool_stats *stats,
 			     u64 *data);
+void verna_get_eth_mac_stats(struct net_device *netdev,
+			     struct ethtool_eth_mac_stats *stats);
+void verna_get_eth_ctrl_stats(struct net_device *netdev,
+			      struct ethtool_eth_ctrl_stats *stats);
+void verna_get_rmon_stats(struct net_device *netdev, struct ethtool_rmon_stats *stats,
+			  const struct ethtool_rmon_hist_range **ranges);
+void verna_get_link_ext_stats(struct net_device *netdev,
+			      struct ethtool_link_ext_stats *stats);
 void verna_self_test(struct net_device *netdev, struct ethtool_test *test, u64 *data);
 int verna_self_test_count(void);
 void verna_self_test_strings(u8 *data);

@@ -26,8 +26,7 @@ void verna_get_ringparam(struct net_device *netdev, struct ethtool_ringparam *ri
 /* Rings are powers of two; what is asked for is rounded up. */
 static u8 verna_log_ring(struct verna_eth *eth, u32 entries)
 {
-	return clamp_t(u8, order_base_2(entries), VERNA_MIN_LOG_RING,
-		       verna_max_log_ring(eth));
+	return min_t(u8, order_base_2(entries), verna_max_log_ring(eth));
 }
 
 int verna_set_ringparam(struct net_device *netdev, struct ethtool_ringparam *ring,
@@ -37,8 +36,9 @@ int verna_set_ringparam(struct net_device *netdev, struct ethtool_ringparam *rin
 	struct verna_eth *eth = netdev_priv(netdev);
 	struct verna_params params = eth->params;
 
-	if (!ring->rx_pending || !ring->tx_pending) {
-		NL_SET_ERR_MSG(extack, "a ring has at least one entry");
+	if (min(ring->rx_pending, ring->tx_pending) < BIT(VERNA_MIN_LOG_RING)) {
+		NL_SET_ERR_MSG_FMT(extack, "a ring has at least %lu entries",
+				   BIT(VERNA_MIN_LOG_RING));
 		return -EINVAL;
 	}
 	params.log_rx = verna_log_ring(eth, ring->rx_pending);

@@ -118,6 +118,39 @@ void verna_get_stats64(struct net_device *netdev, struct rtnl_link_stats64 *stat
 	verna_stats_add_card(eth, stats);
 }
 
+static void verna_queue_stats_fill_rx(struct netdev_queue_stats_rx *out,
+				      const struct verna_rx_stats *rx)
+{
+	out->packets = rx->packets;
+	out->bytes = rx->bytes;
+	out->alloc_fail = rx->alloc_fail;
+	out->csum_unnecessary = rx->csum_unnecessary;
+	out->csum_none = rx->csum_none;
+	out->csum_bad = rx->csum_bad;
+	out->hw_gro_packets = rx->gro_packets;
+	out->hw_gro_bytes = rx->gro_bytes;
+	out->hw_gro_wire_packets = rx->gro_wire_packets;
+	out->hw_gro_wire_bytes = rx->gro_wire_bytes;
+}
+
+static void verna_queue_stats_fill_tx(struct netdev_queue_stats_tx *out,
+				      const struct verna_tx_xmit_stats *xmit,
+				      const struct verna_tx_done_stats *done)
+{
+	out->packets = done->packets;
+	out->bytes = done->bytes;
+	out->hw_drops = done->errors;
+	out->hw_drop_errors = done->errors;
+	out->csum_none = xmit->csum_none;
+	out->needs_csum = xmit->needs_csum;
+	out->hw_gso_packets = xmit->gso_packets;
+	out->hw_gso_bytes = xmit->gso_bytes;
+	out->hw_gso_wire_packets = xmit->gso_wire_packets;
+	out->hw_gso_wire_bytes = xmit->gso_wire_bytes;
+	out->stop = xmit->stops;
+	out->wake = done->wakes;
+}
+
 static void verna_queue_stats_rx(struct net_device *netdev, int idx,
 				 struct netdev_queue_stats_rx *stats)
 {
@@ -125,9 +158,7 @@ static void verna_queue_stats_rx(struct net_device *netdev, int idx,
 	struct verna_queue_stats copy;
 
 	verna_queue_stats_read(&eth->stats[idx], &copy);
-	stats->packets = copy.rx.packets;
-	stats->bytes = copy.rx.bytes;
-	stats->alloc_fail = copy.rx.alloc_fail;
+	verna_queue_stats_fill_rx(stats, &copy.rx);
 }
 
 static void verna_queue_stats_tx(struct net_device *netdev, int idx,
@@ -137,10 +168,18 @@ static void verna_queue_stats_tx(struct net_device *netdev, int idx,
 	struct verna_queue_stats copy;
 
 	verna_queue_stats_read(&eth->stats[idx], &copy);
-	stats->packets = copy.done.packets;
-	stats->bytes = copy.done.bytes;
-	stats->stop = copy.xmit.stops;
-	stats->wake = copy.done.wakes;
+	verna_queue_stats_fill_tx(stats, &copy.xmit, &copy.done);
+}
+
+/* Adds up groups of nothing but u64. */
+static void verna_stats_add(void *sum, const void *part, size_t size)
+{
+	const u64 *from = part;
+	u64 *to = sum;
+	u32 i;
+
+	for (i = 0; i < size / sizeof(u64); i++)
+		to[i] += from[i];
 }
 
 /* Queues beyond those in use still have counters. */
@@ -148,26 +187,20 @@ static void verna_base_stats(struct net_device *netdev, struct netdev_queue_stat
 			     struct netdev_queue_stats_tx *tx)
 {
 	struct verna_eth *eth = netdev_priv(netdev);
-	struct verna_queue_stats copy;
+	struct verna_queue_stats copy, sum = {};
 	u32 i;
 
-	rx->packets = 0;
-	rx->bytes = 0;
-	rx->alloc_fail = 0;
-	tx->packets = 0;
-	tx->bytes = 0;
-	tx->stop = 0;
-	tx->wake = 0;
-	for (i = netdev->real_num_rx_queues; i < eth->max_channels; i++) {
+	for (i = 0; i < eth->max_channels; i++) {
 		verna_queue_stats_read(&eth->stats[i], &copy);
-		rx->packets += copy.rx.packets;
-		rx->bytes += copy.rx.bytes;
-		rx->alloc_fail += copy.rx.alloc_fail;
-		tx->packets += copy.done.packets;
-		tx->bytes += copy.done.bytes;
-		tx->stop += copy.xmit.stops;
-		tx->wake += copy.done.wakes;
+		if (i >= netdev->real_num_rx_queues)
+			verna_stats_add(&sum.rx, &copy.rx, sizeof(sum.rx));
+		if (i < netdev->real_num_tx_queues)
+			continue;
+		verna_stats_add(&sum.xmit, &copy.xmit, sizeof(sum.xmit));
+		verna_stats_add(&sum.done, &copy.done, sizeof(sum.done));
 	}
+	verna_queue_stats_fill_rx(rx, &sum.rx);
+	verna_queue_stats_fill_tx(tx, &sum.xmit, &sum.done);
 }
 
 const struct netdev_stat_ops verna_stat_ops = {
