@@ -56,6 +56,7 @@ static int verna_get_link_ksettings(struct net_device *netdev,
 	ks->base.duplex = up ? DUPLEX_FULL : DUPLEX_UNKNOWN;
 	ks->base.autoneg = AUTONEG_DISABLE;
 	ks->base.port = PORT_OTHER;
+	ks->lanes = up ? 1 : 0;
 	return 0;
 }
 
@@ -80,6 +81,7 @@ static void verna_get_all_strings(struct net_device *netdev, u32 sset, u8 *data)
 }
 
 const struct ethtool_ops verna_ethtool_ops = {
+	.cap_link_lanes_supported = true,
 	.get_drvinfo = verna_get_drvinfo,
 	.get_regs_len = verna_get_regs_len,
 	.get_regs = verna_get_regs,
@@ -93,6 +95,10 @@ const struct ethtool_ops verna_ethtool_ops = {
 	.get_sset_count = verna_get_sset_counts,
 	.get_strings = verna_get_all_strings,
 	.get_ethtool_stats = verna_get_ethtool_stats,
+	.get_eth_mac_stats = verna_get_eth_mac_stats,
+	.get_eth_ctrl_stats = verna_get_eth_ctrl_stats,
+	.get_rmon_stats = verna_get_rmon_stats,
+	.get_link_ext_stats = verna_get_link_ext_stats,
 	.self_test = verna_self_test,
 	.get_rxfh_indir_size = verna_get_rxfh_indir_size,
 	.get_rxfh_key_size = verna_get_rxfh_key_size,

@@ -29,7 +29,34 @@
 	X(rx_drop_disabled, "frames while neither Ethernet nor RDMA receives") \
 	X(link_down_events, "times the link went down") \
 	X(link_bad_record, "malformed records from the peer of a link") \
-	X(rx_drop_vlan, "frames of a VLAN that is not ours")
+	X(rx_drop_vlan, "frames of a VLAN that is not ours") \
+	X(tx_frames_64, "frames sent of 64 bytes; these sizes are with FCS") \
+	X(tx_frames_65_127, "frames sent of 65 to 127 bytes") \
+	X(tx_frames_128_255, "frames sent of 128 to 255 bytes") \
+	X(tx_frames_256_511, "frames sent of 256 to 511 bytes") \
+	X(tx_frames_512_1023, "frames sent of 512 to 1023 bytes") \
+	X(tx_frames_1024_1518, "frames sent of 1024 to 1518 bytes") \
+	X(tx_frames_1519_max, "frames sent of 1519 bytes and more") \
+	X(rx_frames_64, "frames received of 64 bytes, good or bad; sizes are with FCS") \
+	X(rx_frames_65_127, "frames received of 65 to 127 bytes") \
+	X(rx_frames_128_255, "frames received of 128 to 255 bytes") \
+	X(rx_frames_256_511, "frames received of 256 to 511 bytes") \
+	X(rx_frames_512_1023, "frames received of 512 to 1023 bytes") \
+	X(rx_frames_1024_1518, "frames received of 1024 to 1518 bytes") \
+	X(rx_frames_1519_max, "frames received of 1519 bytes and more") \
+	X(rx_undersize, "frames received shorter than 64 bytes, FCS right") \
+	X(rx_fragments, "frames received shorter than 64 bytes, FCS wrong") \
+	X(rx_jabbers, "frames received longer than the MTU allows, FCS wrong") \
+	X(rx_good_bytes, "bytes of good frames received, without FCS") \
+	X(tx_multicast, "frames sent to a group address that is not broadcast") \
+	X(tx_broadcast, "frames sent to the broadcast address") \
+	X(rx_multicast, "good frames received to a group address that is not broadcast") \
+	X(rx_broadcast, "good frames received to the broadcast address") \
+	X(tx_control, "MAC control frames sent (type 0x8808)") \
+	X(rx_control, "good MAC control frames received") \
+	X(rx_control_unknown, "of these: with an opcode other than PAUSE") \
+	X(rx_length_in_range, "good frames received whose length field is not their length") \
+	X(rx_length_out_of_range, "good frames received with a type from 1501 to 1535")
 
 /*
  * Ethernet function: each of rx_to_eth, and each of rx_loopback, which never crosses

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "mac/mac.h"
 
+#include "mac/frame_counters.h"
 #include "mac/pcap_writer.h"
 #include "pkt/crc32.h"
 
@@ -9,7 +10,6 @@ namespace verna {
 namespace {
 
 constexpr uint32_t kMinFrame = 60;  // without FCS
-constexpr uint32_t kFcsBytes = 4;
 constexpr uint32_t kHeaderBytes = 14;
 
 }  // namespace
@@ -50,8 +50,7 @@ bool Mac::commit(uint32_t len) {
     std::memset(reserved_ + len, 0, kMinFrame - len);
     len = kMinFrame;
   }
-  counters_.port[VERNA_PORT_tx_frames]++;
-  counters_.port[VERNA_PORT_tx_bytes] += len;
+  count_sent(counters_, reserved_, len);
   trace_.point(Stage::kWireOut, len);
   if (pcap_) pcap_->write(now_, reserved_, len);
   if (port_.has_fcs()) {
@@ -72,20 +71,21 @@ void Mac::flush() {
 uint32_t Mac::accept(const RxFrame& frame, uint32_t max_len) {
   const uint32_t fcs = port_.has_fcs() ? kFcsBytes : 0;
   const uint32_t len = frame.len > fcs ? frame.len - fcs : 0;
-  counters_.port[VERNA_PORT_rx_frames]++;
-  counters_.port[VERNA_PORT_rx_bytes] += len;
+  const bool fcs_ok =
+      !fcs || (len && load_le<uint32_t>(frame.data + len) == crc32(0, frame.data, len));
+  count_received(counters_, len, max_len, fcs_ok);
   trace_.next_packet();
   trace_.point(Stage::kWireIn, len);
   if (pcap_) pcap_->write(now_, frame.data, len);
   verna_port_counter reason;
   if (len < kHeaderBytes)
     reason = VERNA_PORT_rx_drop_runt;
-  else if (fcs && load_le<uint32_t>(frame.data + len) != crc32(0, frame.data, len))
+  else if (!fcs_ok)
     reason = VERNA_PORT_rx_drop_fcs;
   else if (len > max_len)
     reason = VERNA_PORT_rx_drop_oversize;
   else
-    return len;
+    return count_good(counters_, frame.data, len), len;
   counters_.port[reason]++;
   trace_.point(Stage::kDrop, reason, len);
   return 0;
