@@ -23,15 +23,26 @@ class End:
     def popen(self, command: str, **options):
         return self.guest.popen(command, **options)
 
-    def configure(self, driver: str = "verna") -> "End":
-        """Finds the interface and gives it its addresses."""
-        self.netdev = self.guest.netdev(driver)
-        self.run(f"ip addr replace {self.ip}/24 dev {self.netdev} && "
-                 f"ip addr replace {self.ip6}/64 dev {self.netdev} nodad && "
-                 f"ip link set {self.netdev} up", check=True)
+    def configure(self, driver: str = "verna", index: int = 0) -> "End":
+        """Finds the n-th interface of a driver and gives it its addresses."""
+        self.netdev = self.guest.netdev(driver, index)
+        self.bring_up()
         if driver == "verna":
             self.rdma = self.guest.rdma(self.netdev)
         return self
+
+    def bring_up(self) -> None:
+        self.run(f"ip addr replace {self.ip}/24 dev {self.netdev} && "
+                 f"ip addr replace {self.ip6}/64 dev {self.netdev} nodad && "
+                 f"ip link set {self.netdev} up", check=True)
+
+    def on_vlan(self, vid: int, ip: str, ip6: str, options: str = "") -> "End":
+        """An end of its own on a VLAN of this one's interface: the same RDMA device, other GIDs."""
+        end = End(self.guest, ip, ip6, f"{self.netdev[:10]}.{vid}", self.rdma)
+        self.run(f"ip link add link {self.netdev} name {end.netdev} type vlan id {vid} {options}",
+                 check=True)
+        end.bring_up()
+        return end
 
 
 def folder_for(request, repo):

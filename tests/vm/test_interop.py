@@ -5,11 +5,9 @@ Guest a has a card on a netdev, guest b a virtio NIC on the other end of that wi
 The capture of the card's port is decoded by tshark and its ICRCs are computed anew by scapy.
 """
 
-import subprocess
-import textwrap
-
 import pytest
 from bench import perftest
+from captures import icrc_check, tshark
 from conftest import End, fail_on_trouble, folder_for
 from helpers import rdma_side, reachable
 from verna_vm import Topology
@@ -61,11 +59,6 @@ def test_rping_with_rxe(mixed, server):
     listening.wait(20)
 
 
-def in_sdk(repo, *command: str) -> str:
-    return subprocess.run([str(repo / "tools/setup/sdk-run"), *command], check=True, text=True,
-                          capture_output=True, cwd=repo).stdout
-
-
 @pytest.fixture(scope="module")
 def capture(mixed, repo, tmp_path_factory):
     """The last part of what the tests above put on the wire, as a file that is not written to."""
@@ -77,12 +70,11 @@ def capture(mixed, repo, tmp_path_factory):
     return mixed[2]
 
 
-def expert_errors(capture, repo, address: str) -> set[tuple[str, str]]:
+def expert_errors(capture, repo, address: str) -> set[tuple[str, ...]]:
     """Opcode and length of the RoCE frames from an address in which tshark sees an error."""
-    out = in_sdk(repo, "tshark", "-r", capture, "-Y",
-                 f'infiniband && ip.src == {address} && _ws.expert.severity == "Error"',
-                 "-T", "fields", "-e", "infiniband.bth.opcode", "-e", "frame.len")
-    return {tuple(line.split()[:2]) for line in out.splitlines()}
+    return set(map(tuple, tshark(
+        repo, capture, f'infiniband && ip.src == {address} && _ws.expert.severity == "Error"',
+        "infiniband.bth.opcode", "frame.len")))
 
 
 def test_tshark_decodes_the_capture(capture, repo):
@@ -91,35 +83,13 @@ def test_tshark_decodes_the_capture(capture, repo):
     tshark guesses what is in a SEND and stumbles over payloads of a few zero bytes; frames of the
     same opcode and length that rxe sent show that the error is its own.
     """
-    frames = in_sdk(repo, "tshark", "-r", capture, "-Y", "infiniband", "-T", "fields", "-e",
-                    "infiniband.bth.opcode").split()
-    opcodes = {int(text, 0) for text in frames}
+    frames = tshark(repo, capture, "infiniband", "infiniband.bth.opcode")
+    opcodes = {int(opcode, 0) for opcode, in frames}
     assert {0x04, 0x06, 0x07, 0x08, 0x0c, 0x11, 0x12} <= opcodes
     ours, theirs = (expert_errors(capture, repo, f"10.0.8.{n}") for n in (1, 2))
     assert ours <= theirs
 
 
 def test_scapy_agrees_on_every_icrc(capture, repo, tmp_path):
-    program = tmp_path / "icrc.py"
-    program.write_text(textwrap.dedent("""\
-        import sys
-        from scapy.all import PcapReader, load_contrib
-        from scapy.layers.inet import IP
-        load_contrib("roce")
-        from scapy.contrib.roce import BTH
-        good = bad = 0
-        for number, packet in enumerate(PcapReader(sys.argv[1])):
-            if IP in packet and BTH in packet:
-                bth = packet[BTH]
-                raw = bytes(bth)
-                computed = bth.compute_icrc(raw[:-4])
-                if bytes(computed) == raw[-4:]:
-                    good += 1
-                else:
-                    bad += 1
-                    print("frame", number + 1, bytes(computed).hex(), raw[-4:].hex())
-        print("good", good, "bad", bad)
-        """))
-    out = in_sdk(repo, "python3", str(program), capture)
-    words = out.split()
-    assert words[-1] == "0" and int(words[-3]) > 10000, out
+    good, bad, out = icrc_check(repo, capture, tmp_path)
+    assert bad == 0 and good > 10000, out

@@ -16,7 +16,11 @@ struct Drops : RdmaTest {
     mr = rig.make_mr(4096);
     next = kPsn;
   }
-  RocePacket good() { return rdma(kRcWriteOnly, next, mr, 0, 8, Bytes(8, 0xbb)); }
+  RocePacket good() {
+    RocePacket p = rdma(kRcWriteOnly, next, mr, 0, 8, Bytes(8, 0xbb));
+    p.vlan_tci = tag;
+    return p;
+  }
 
   /// `frame` is dropped and counted in `counter` (or one of two); then the QP still works.
   void expect_drop(const char* what, const Bytes& frame, verna_rdma_counter counter) {
@@ -44,6 +48,7 @@ struct Drops : RdmaTest {
   }
   Region* mr = nullptr;
   uint32_t next;
+  std::optional<uint16_t> tag;
 };
 
 TEST_F(Drops, EachReasonHasItsCounter) {
@@ -70,6 +75,35 @@ TEST_F(Drops, EachReasonHasItsCounter) {
         p.payload.clear();
       },
       VERNA_RDMA_rx_drop_unsolicited);
+}
+
+/// A GID is an address on a VLAN: the same address on another one is another host.
+TEST_F(Drops, TheRightAddressOnTheWrongVlan) {
+  ASSERT_TRUE(driver().set_gid(3, rig.card.gid4, rig.card.mac, 5).ok());
+  ASSERT_TRUE(driver().set_gid(4, rig.card.gid4, rig.card.mac, 6).ok());
+  how.sgid_index = 3;
+  make_rc();
+  tag = 5;
+  next = kPsn;
+  still_works();
+  const auto wear = [](std::optional<uint16_t> tci) {
+    return [tci](RocePacket& p) { p.vlan_tci = tci; };
+  };
+  expect_drop("another VLAN of ours", wear(6), VERNA_RDMA_rx_drop_addr);
+  expect_drop("no tag", wear(std::nullopt), VERNA_RDMA_rx_drop_addr);
+  expect_drop("a priority alone", wear(3 << 13), VERNA_RDMA_rx_drop_addr);
+  tag = 3 << 13 | 5;
+  still_works();  // the priority does not matter
+
+  // A VLAN on which we have no address: the frame is none of RDMA's.
+  const uint64_t packets = count(VERNA_RDMA_rx_packets);
+  RocePacket p = good();
+  p.vlan_tci = 7;
+  mr->mem.write(0, Bytes(64, 0));
+  rig.deliver(p.build());
+  EXPECT_EQ(count(VERNA_RDMA_rx_packets), packets);
+  EXPECT_EQ(mr->mem.read(0, 64), Bytes(64, 0));
+  still_works();
 }
 
 TEST_F(Drops, UnknownOpcodes) {
