@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <system_error>
 
 namespace verna {
@@ -20,7 +21,13 @@ void Runner::wake() {
   (void)!write(event_.get(), &one, sizeof one);
 }
 
-bool Runner::slice(Nanos now, Nanos host_now, Sleep* sleep) {
+bool Runner::slice(Nanos host_now, Sleep* sleep) {
+  serve_control(host_now);
+  if (!clock_.running()) {
+    *sleep = own_descriptors();
+    return true;
+  }
+  const Nanos now = clock_.now(host_now);
   if (asleep_.load(std::memory_order_relaxed)) {
     asleep_.store(false, std::memory_order_relaxed);
     nic_.cancel_sleep();
@@ -47,16 +54,37 @@ bool Runner::prepare_sleep(Nanos now, Nanos deadline) {
     asleep_.store(false, std::memory_order_relaxed);
     return false;
   }
-  sleep_ = what_to_wait_for(deadline);
+  sleep_ = what_to_wait_for();
+  sleep_.timeout = deadline == kNever ? -1 : static_cast<int64_t>(deadline - now);
+  deadline_ = deadline;
   nic_.counters().dev[VERNA_DEV_engine_sleeps]++;
   return true;
 }
 
-Runner::Sleep Runner::what_to_wait_for(Nanos deadline) const {
+/// Whoever asks wakes a sleeping engine; one that is busy looks now and then.
+void Runner::serve_control(Nanos host_now) {
+  const bool woke = asleep_.load(std::memory_order_relaxed) || !clock_.running();
+  if (!control_ || (!woke && host_now - control_served_ < kControlPeriod)) return;
+  control_served_ = host_now;
+  try {
+    control_->serve(
+        [&](const std::string& request) { return nic_.control(request, clock_.now(host_now)); });
+  } catch (const std::exception&) {
+    // For want of memory: who asked gets no answer, the card goes on.
+  }
+}
+
+Runner::Sleep Runner::own_descriptors() const {
   Sleep sleep{};
-  sleep.fds[0] = {event_.get(), POLLIN, 0};
-  sleep.num_fds = 1 + nic_.port().poll_fds(sleep.fds.data() + 1, kMaxFds - 1);
-  sleep.deadline = deadline;
+  sleep.fds[sleep.num_fds++] = {event_.get(), POLLIN, 0};
+  if (control_) sleep.fds[sleep.num_fds++] = {control_->fd(), POLLIN, 0};
+  sleep.timeout = -1;
+  return sleep;
+}
+
+Runner::Sleep Runner::what_to_wait_for() const {
+  Sleep sleep = own_descriptors();
+  sleep.num_fds += nic_.port().poll_fds(sleep.fds.data() + sleep.num_fds, kMaxFds - sleep.num_fds);
   return sleep;
 }
 
@@ -71,17 +99,20 @@ void Runner::slept(Nanos duration) {
   poll_.store(next, std::memory_order_relaxed);
 }
 
-bool Runner::run_inline(Nanos now) {
+bool Runner::run_inline(Nanos host_now) {
   if (!asleep_.load(std::memory_order_relaxed)) return true;  // it woke up meanwhile
+  if (!clock_.running()) return true;                         // it is woken when that changes
+  if (!config_.inline_bytes) return false;
+  const Nanos now = clock_.now(host_now);
   nic_.set_polling(false);
   Nic::RunResult result{true, 0};
   for (int i = 0; i < kInlineTurns && result.more; i++)
     result = nic_.run(now, config_.inline_bytes);
   nic_.set_polling(true);
   nic_.counters().dev[VERNA_DEV_inline_runs]++;
-  if (result.more || result.deadline < sleep_.deadline || !nic_.prepare_sleep(now)) return false;
+  if (result.more || result.deadline < deadline_ || !nic_.prepare_sleep(now)) return false;
   // The engine waits for what it was told then; a new connection has new descriptors.
-  const Sleep sleep = what_to_wait_for(sleep_.deadline);
+  const Sleep sleep = what_to_wait_for();
   return sleep.num_fds == sleep_.num_fds &&
          std::equal(sleep.fds.begin(), sleep.fds.end(), sleep_.fds.begin(),
                     [](const pollfd& a, const pollfd& b) { return a.fd == b.fd; });

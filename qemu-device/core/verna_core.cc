@@ -5,12 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <random>
 
+#include "card_options.h"
 #include "ctrl/control_server.h"
+#include "ctrl/doorbell.h"
 #include "host/mapped_bus.h"
 #include "mac/host_queue_port.h"
 #include "mac/shm_link_port.h"
@@ -33,13 +34,11 @@ verna::Rng make_rng(uint64_t seed) {
 
 verna::NicConfig make_config(const verna_card_config& c) {
   verna::NicConfig config;
-  if (std::any_of(c.mac, c.mac + 6, [](uint8_t b) { return b != 0; }))
-    std::copy(c.mac, c.mac + 6, config.mac);
-  if (c.num_vectors) config.num_vectors = c.num_vectors;
-  if (c.num_uars) config.num_uars = c.num_uars;
-  if (c.link_speed_mbps) config.link_speed_mbps = c.link_speed_mbps;
-  if (c.max_pbl_entries) config.max_pbl_entries = c.max_pbl_entries;
-  if (c.max_qps) config.rdma.max_qps = c.max_qps;
+  std::copy(c.mac, c.mac + 6, config.mac);
+  config.num_vectors = static_cast<uint16_t>(c.vectors);
+  config.num_uars = static_cast<uint16_t>(c.uars);
+  config.link_speed_mbps = c.speed;
+  config.rdma.max_qps = c.max_qps;
   if (c.pcap) config.pcap_path = c.pcap;
   return config;
 }
@@ -55,13 +54,14 @@ void report(char* error, size_t error_len, const std::string& message) {
 
 struct verna_card {
   verna_card(const verna_card_config& config, const verna_host_ops& ops, void* opaque)
-      : bus(ops, opaque),
-        host_port(config.link ? nullptr : std::make_unique<verna::HostQueuePort>()),
+      : bus(ops, opaque, static_cast<uint16_t>(config.vectors)),
+        host_port(config.link ? nullptr : std::make_unique<verna::HostQueuePort>(config.netdev)),
         link_port(config.link
                       ? std::make_unique<verna::ShmLinkPort>(config.link, config.link_ring_kib)
                       : nullptr),
         nic(make_config(config), bus, port(), make_rng(config.seed)),
-        runner(nic, {config.poll_us * verna::Nanos{1000}, config.inline_kib << 10}) {}
+        runner(nic, {config.poll_us * verna::Nanos{1000}, config.inline_kib << 10}),
+        num_uars(config.uars) {}
 
   verna::Port& port() {
     if (link_port) return *link_port;
@@ -73,18 +73,29 @@ struct verna_card {
   std::unique_ptr<verna::ShmLinkPort> link_port;
   verna::Nic nic;
   verna::Runner runner;
+  uint32_t num_uars;
 };
 
 namespace {
 
-/// Throws only what constructors throw for want of memory or descriptors.
+/// Null: `*error` says why. Throws only what constructors throw for want of memory or descriptors.
 std::unique_ptr<verna_card> make_card(const verna_card_config& config, const verna_host_ops& ops,
                                       void* opaque, std::string* error) {
-  if (config.link) *error = verna::ShmLinkPort::check(config.link, config.link_ring_kib);
+  *error = verna::check_options(config);
+  if (error->empty() && config.link)
+    *error = verna::ShmLinkPort::check(config.link, config.link_ring_kib);
   if (!error->empty()) return nullptr;
   auto card = std::make_unique<verna_card>(config, ops, opaque);
   *error = card->nic.start();
-  return error->empty() ? std::move(card) : nullptr;
+  if (!error->empty()) return nullptr;
+  if (!config.ctl) return card;
+  auto server = verna::ControlServer::listen(config.ctl, error);
+  if (server) {
+    card->runner.set_control(std::move(server));
+    return card;
+  }
+  *error = fmt::format("ctl={}: {}", config.ctl, *error);
+  return nullptr;
 }
 
 }  // namespace
@@ -103,14 +114,16 @@ verna_card* verna_card_new(const verna_card_config* config, const verna_host_ops
 
 void verna_card_free(verna_card* card) { delete card; }
 
+const char* verna_option_help(const char* name) { return verna::option_help(name); }
+
 static_assert(VERNA_MAX_FDS == verna::Runner::kMaxFds);
 
-bool verna_card_slice(verna_card* card, uint64_t now, uint64_t host_now, verna_sleep* sleep) {
+bool verna_card_slice(verna_card* card, uint64_t host_now, verna_sleep* sleep) {
   verna::Runner::Sleep wait;
-  if (!card->runner.slice(now, host_now, &wait)) return false;
+  if (!card->runner.slice(host_now, &wait)) return false;
   std::copy(wait.fds.begin(), wait.fds.end(), sleep->fds);
   sleep->num_fds = wait.num_fds;
-  sleep->deadline = wait.deadline;
+  sleep->timeout = wait.timeout;
   return true;
 }
 
@@ -118,87 +131,73 @@ void verna_card_slept(verna_card* card, uint64_t duration) { card->runner.slept(
 
 bool verna_card_asleep(const verna_card* card) { return card->runner.asleep(); }
 
-bool verna_card_run_inline(verna_card* card, uint64_t now) { return card->runner.run_inline(now); }
+bool verna_card_run_inline(verna_card* card, uint64_t host_now) {
+  return card->runner.run_inline(host_now);
+}
 
 void verna_card_wake(verna_card* card) { card->runner.wake(); }
 
-void verna_card_doorbell(verna_card* card, uint32_t uar, uint32_t value) {
-  card->nic.ring_doorbell(uar, value);
+void verna_card_set_running(verna_card* card, bool running, uint64_t host_now) {
+  card->runner.set_running(running, host_now);
+}
+
+bool verna_card_vectors_pending(verna_card* card) { return card->bus.vectors().any(); }
+
+int verna_card_take_vector(verna_card* card) {
+  const auto vector = card->bus.vectors().take();
+  return vector ? *vector : -1;
+}
+
+bool verna_card_doorbell(verna_card* card, uint64_t offset, uint32_t value) {
+  const auto uar = verna::doorbell_page(offset, card->num_uars);
+  if (uar) card->nic.ring_doorbell(*uar, value);
+  return uar.has_value();
 }
 
 void verna_card_forget_memory(verna_card* card) { card->bus.forget(); }
 
-uint32_t verna_card_read(verna_card* card, uint32_t offset, uint64_t now) {
-  return card->nic.read_register(offset, now);
+uint32_t verna_card_read(verna_card* card, uint32_t offset, uint64_t host_now) {
+  return card->nic.read_register(offset, card->runner.now(host_now));
 }
 
-void verna_card_write(verna_card* card, uint32_t offset, uint32_t value, uint64_t now) {
-  card->nic.write_register(offset, value, now);
+void verna_card_write(verna_card* card, uint32_t offset, uint32_t value, uint64_t host_now) {
+  card->nic.write_register(offset, value, card->runner.now(host_now));
 }
 
-void verna_card_reset(verna_card* card, uint64_t now) { card->nic.reset(now); }
-
-void verna_card_set_link(verna_card* card, bool up, uint64_t now) {
-  card->nic.set_link_admin(up, now);
+void verna_card_reset(verna_card* card, uint64_t host_now) {
+  card->nic.reset(card->runner.now(host_now));
+  card->bus.vectors().clear();
 }
 
-bool verna_card_host_rx(verna_card* card, const uint8_t* frame, size_t len) {
-  return card->host_port && card->host_port->host_rx(frame, len);
+void verna_card_set_link(verna_card* card, bool up, bool network, uint64_t host_now) {
+  if (card->host_port) card->host_port->host_set_link(up && network);
+  card->nic.set_link_admin(up, card->runner.now(host_now));
 }
 
-bool verna_card_host_rx_room(verna_card* card) {
-  return card->host_port && card->host_port->host_rx_room();
+bool verna_card_host_rx_ready(verna_card* card) {
+  return card->host_port && card->host_port->host_rx_ready();
 }
 
-size_t verna_card_host_tx_peek(verna_card* card, const uint8_t** frame) {
-  return card->host_port ? card->host_port->host_tx_peek(frame) : 0;
+bool verna_card_host_rx(verna_card* card, const iovec* pieces, size_t count, size_t skip) {
+  return card->host_port && card->host_port->host_rx(pieces, count, skip);
 }
 
-void verna_card_host_tx_pop(verna_card* card) {
-  if (card->host_port) card->host_port->host_tx_pop();
+bool verna_card_host_rx_resumes(verna_card* card) {
+  return card->host_port && card->host_port->host_rx_resumes();
 }
 
-bool verna_card_host_tx_pending(const verna_card* card) {
-  return card->host_port && card->host_port->host_tx_pending();
+size_t verna_card_host_tx_next(verna_card* card, const uint8_t** frame) {
+  return card->host_port ? card->host_port->host_tx_next(frame) : 0;
 }
 
-void verna_card_host_set_link(verna_card* card, bool up) {
-  if (card->host_port) card->host_port->host_set_link(up);
+void verna_card_host_tx_done(verna_card* card, bool more) {
+  if (card->host_port) card->host_port->host_tx_done(more);
 }
 
-char* verna_card_control(verna_card* card, const char* request, uint64_t now) {
-  try {
-    return ::strdup(card->nic.control(request, now).c_str());
-  } catch (const std::exception&) {
-    return nullptr;
-  }
+void verna_card_host_tx_resumes(verna_card* card) {
+  if (card->host_port) card->host_port->host_tx_resumes();
 }
 
-struct verna_ctl {
-  std::unique_ptr<verna::ControlServer> server;
-};
-
-verna_ctl* verna_ctl_new(const char* path, char* error, size_t error_len) {
-  std::string message;
-  try {
-    auto server = verna::ControlServer::listen(path, &message);
-    if (server) return new verna_ctl{std::move(server)};
-  } catch (const std::exception& e) {
-    message = fmt::format("control socket: {}", e.what());
-  }
-  report(error, error_len, message);
-  return nullptr;
+bool verna_card_host_wanted(const verna_card* card) {
+  return card->host_port && card->host_port->host_wanted();
 }
-
-int verna_ctl_fd(const verna_ctl* ctl) { return ctl->server->fd(); }
-
-void verna_ctl_serve(verna_ctl* ctl, verna_card* card, uint64_t now) {
-  try {
-    ctl->server->serve(
-        [card, now](const std::string& request) { return card->nic.control(request, now); });
-  } catch (const std::exception&) {
-    // For want of memory: the client gets no answer, the card goes on.
-  }
-}
-
-void verna_ctl_free(verna_ctl* ctl) { delete ctl; }

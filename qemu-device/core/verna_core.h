@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,30 +45,37 @@ typedef struct verna_mapping {
  *       may become larger than was asked if @keep is set.
  * @written: The card wrote to mapped memory: @region and @offset of its first
  *           byte, and how many bytes.
- * @raise: An MSI-X vector is to be sent; may be done after the call into the
- *         card has returned.
  */
 typedef struct verna_host_ops {
     bool (*map)(void *opaque, uint16_t fn, uint64_t addr, bool write, verna_mapping *mapping);
     void (*written)(void *opaque, void *region, uint64_t offset, uint64_t len);
-    void (*raise)(void *opaque, uint16_t fn, uint16_t vector);
 } verna_host_ops;
 
-/** struct verna_card_config - properties of the device; zero or null: default */
+#define VERNA_CARD_MAX_VECTORS 2048
+
+/**
+ * struct verna_card_config - what a user says about a card
+ * Numbers have ranges, which verna_card_new() checks; see card_options.cc.
+ * Strings are only read while it runs.
+ */
 typedef struct verna_card_config {
     uint8_t mac[6];
-    uint16_t num_vectors;
-    uint16_t num_uars;
-    uint32_t link_speed_mbps;
-    uint64_t max_pbl_entries;
+    uint32_t vectors;
+    uint32_t uars;
+    uint32_t speed; /* Mbit/s */
     uint32_t max_qps;
-    const char *pcap;      /* capture file */
-    const char *link;      /* path of a shared-memory link; null: frames go through the host */
     uint32_t link_ring_kib; /* size of each direction's ring */
-    uint64_t seed;         /* not 0: reproducible keys and numbers */
-    uint32_t poll_us;      /* engine: longest look for work before it sleeps; 0: none */
-    uint32_t inline_kib;   /* budget of verna_card_run_inline() */
+    uint32_t poll_us;       /* engine: longest look for work before it sleeps; 0: none */
+    uint32_t inline_kib;    /* budget of verna_card_run_inline(); 0: none */
+    uint64_t seed;          /* not 0: reproducible keys and numbers */
+    char *link;             /* path of a shared-memory link; null: frames go through the host */
+    char *netdev;           /* what the host calls its network, null: there is none */
+    char *pcap;             /* capture file, or null */
+    char *ctl;              /* path of the control socket, or null */
 } verna_card_config;
+
+/* What an option of this name is for, null: it is none of the card's. */
+const char *verna_option_help(const char *name);
 
 /**
  * verna_card_new() - makes a card
@@ -80,28 +88,42 @@ void verna_card_free(verna_card *card);
 
 /*
  * What the host's engine thread does; see runner.h. All but wake() and asleep()
- * are serialised with the card, and slept() is for the engine alone.
+ * are serialised with the card, and slept() is for the engine alone. The time
+ * that is passed in here and below is the host's, monotonic, in ns.
  */
 #define VERNA_MAX_FDS 8
 typedef struct verna_sleep {
     struct pollfd fds[VERNA_MAX_FDS];
     size_t num_fds;
-    uint64_t deadline; /* of the card's clock, UINT64_MAX: none */
+    int64_t timeout; /* ns, -1: none */
 } verna_sleep;
 
-/* Runs for a bounded time. True: wait until a descriptor or the deadline. */
-bool verna_card_slice(verna_card *card, uint64_t now, uint64_t host_now, verna_sleep *sleep);
-/* The engine waited for so many ns of the host's time. */
+/* Runs for a bounded time. True: wait for a descriptor or the time-out. */
+bool verna_card_slice(verna_card *card, uint64_t host_now, verna_sleep *sleep);
+/* The engine waited for so many ns. */
 void verna_card_slept(verna_card *card, uint64_t duration);
 /* Any thread, after a doorbell or a register write: the engine sleeps. */
 bool verna_card_asleep(const verna_card *card);
 /* Then its work may be done here. True: the engine need not be woken. */
-bool verna_card_run_inline(verna_card *card, uint64_t now);
+bool verna_card_run_inline(verna_card *card, uint64_t host_now);
 /* Any thread. */
 void verna_card_wake(verna_card *card);
+/*
+ * A machine that is stopped has a card that stands still, and so does its
+ * clock. A new card runs. Wake the engine afterwards.
+ */
+void verna_card_set_running(verna_card *card, bool running, uint64_t host_now);
 
-/* Any thread. */
-void verna_card_doorbell(verna_card *card, uint32_t uar, uint32_t value);
+/*
+ * MSI-X vectors that the card raised. pending() is for any thread, after it
+ * ran the card; take() for one thread at a time, which sends what it gets until
+ * that is negative.
+ */
+bool verna_card_vectors_pending(verna_card *card);
+int verna_card_take_vector(verna_card *card);
+
+/* A write to the doorbell BAR. Any thread. False: there is no doorbell. */
+bool verna_card_doorbell(verna_card *card, uint64_t offset, uint32_t value);
 
 /*
  * Any thread, before the layout of guest memory changes: mappings that the card
@@ -110,40 +132,26 @@ void verna_card_doorbell(verna_card *card, uint32_t uar, uint32_t value);
  */
 void verna_card_forget_memory(verna_card *card);
 
-uint32_t verna_card_read(verna_card *card, uint32_t offset, uint64_t now);
-void verna_card_write(verna_card *card, uint32_t offset, uint32_t value, uint64_t now);
-void verna_card_reset(verna_card *card, uint64_t now);
-void verna_card_set_link(verna_card *card, bool up, uint64_t now);
+uint32_t verna_card_read(verna_card *card, uint32_t offset, uint64_t host_now);
+void verna_card_write(verna_card *card, uint32_t offset, uint32_t value, uint64_t host_now);
+/* Function level reset; serialised with take_vector() too. */
+void verna_card_reset(verna_card *card, uint64_t host_now);
+/* What the user wants, and whether the host's network is there, if it is the wire. */
+void verna_card_set_link(verna_card *card, bool up, bool network, uint64_t host_now);
 
 /*
- * Frames of a card without a link go through the host's network layer. Both
- * functions are for the host's network thread and may run beside the card.
+ * Frames of a card without a link go through the host's network layer; see
+ * mac/host_queue_port.h. These functions are for the host's network thread and
+ * may run beside the card; a card with a link has no frames for it.
  */
-/* Any thread (one at a time). False: no room, ask again after rx_room() says so. */
-bool verna_card_host_rx(verna_card *card, const uint8_t *frame, size_t len);
-bool verna_card_host_rx_room(verna_card *card);
-/* Any thread (one at a time). Oldest frame to send, 0: none; valid until pop. */
-size_t verna_card_host_tx_peek(verna_card *card, const uint8_t **frame);
-void verna_card_host_tx_pop(verna_card *card);
-/* Any thread. Is there a frame to send? */
-bool verna_card_host_tx_pending(const verna_card *card);
-void verna_card_host_set_link(verna_card *card, bool up);
-
-/*
- * Answers one request of vernactl with JSON in one line. Returns a string to
- * free with free(), or null for want of memory.
- */
-char *verna_card_control(verna_card *card, const char *request, uint64_t now);
-
-/* The socket at which vernactl asks. */
-typedef struct verna_ctl verna_ctl;
-/* Null: @error says why. */
-verna_ctl *verna_ctl_new(const char *path, char *error, size_t error_len);
-/* Readable when there is something to serve. */
-int verna_ctl_fd(const verna_ctl *ctl);
-/* Answers what was asked; serialised with the card. */
-void verna_ctl_serve(verna_ctl *ctl, verna_card *card, uint64_t now);
-void verna_ctl_free(verna_ctl *ctl);
+bool verna_card_host_rx_ready(verna_card *card);
+bool verna_card_host_rx(verna_card *card, const struct iovec *pieces, size_t count, size_t skip);
+bool verna_card_host_rx_resumes(verna_card *card);
+size_t verna_card_host_tx_next(verna_card *card, const uint8_t **frame);
+void verna_card_host_tx_done(verna_card *card, bool more);
+void verna_card_host_tx_resumes(verna_card *card);
+/* Any thread, after it ran the card: the network thread has something to do. */
+bool verna_card_host_wanted(const verna_card *card);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "qemu/host-utils.h"
 #include "qemu/module.h"
+#include "qemu/timer.h"
 #include "qemu/units.h"
 #include "qapi/error.h"
 #include "hw/pci/msix.h"
@@ -18,7 +19,7 @@
 #define VERNA_PCIE_CAP 0x80
 #define VERNA_MSIX_CAP 0x70
 #define VERNA_AER_CAP 0x100
-#define VERNA_PBA_OFFSET (VERNA_MAX_VECTORS * PCI_MSIX_ENTRY_SIZE)
+#define VERNA_PBA_OFFSET (VERNA_CARD_MAX_VECTORS * PCI_MSIX_ENTRY_SIZE)
 #define VERNA_MSIX_BAR_SIZE (64 * KiB)
 
 /*
@@ -34,7 +35,7 @@ static uint64_t verna_regs_read(void *opaque, hwaddr addr, unsigned size)
         return UINT32_MAX;
     }
     verna_lock(s);
-    value = verna_card_read(s->card, addr, verna_now(s));
+    value = verna_card_read(s->card, addr, get_clock());
     verna_unlock(s);
     return value;
 }
@@ -48,7 +49,7 @@ static void verna_regs_write(void *opaque, hwaddr addr, uint64_t value,
         return;
     }
     verna_lock(s);
-    verna_card_write(s->card, addr, value, verna_now(s));
+    verna_card_write(s->card, addr, value, get_clock());
     verna_unlock(s);
     verna_engine_kick(s);
 }
@@ -62,14 +63,10 @@ static void verna_doorbell_write(void *opaque, hwaddr addr, uint64_t value,
                                  unsigned size)
 {
     VernaState *s = opaque;
-    uint32_t uar = addr / VERNA_UAR_SIZE;
 
-    if (!s->card || uar >= s->uars ||
-        addr % VERNA_UAR_SIZE != VERNA_UAR_DOORBELL) {
-        return;
+    if (s->card && verna_card_doorbell(s->card, addr, value)) {
+        verna_engine_kick(s);
     }
-    verna_card_doorbell(s->card, uar, value);
-    verna_engine_kick(s);
 }
 
 static const MemoryRegionOps verna_regs_ops = {
@@ -88,68 +85,15 @@ static const MemoryRegionOps verna_doorbell_ops = {
     .impl = { .min_access_size = 4, .max_access_size = 4 },
 };
 
-#define VERNA_NUMBER(_name, _field, _min, _max, _help) \
-    { _name, offsetof(VernaState, _field), _min, _max, _help }
-
-/* Properties that are numbers, and what they may be. */
-static const struct {
-    const char *name;
-    size_t offset;
-    uint32_t min;
-    uint32_t max;
-    const char *help;
-} verna_numbers[] = {
-    VERNA_NUMBER("vectors", vectors, 1, VERNA_MAX_VECTORS, "MSI-X vectors"),
-    VERNA_NUMBER("uars", uars, 2, 16384, "doorbell pages, one per user"),
-    VERNA_NUMBER("speed", speed, 10, 800000, "what the port says, Mbit/s"),
-    VERNA_NUMBER("max-qps", max_qps, 2, 1 << 20, "RDMA queue pairs"),
-    VERNA_NUMBER("link-ring-kib", link_ring_kib, 64, 65536,
-                 "ring of each direction of a link, a power of two"),
-    VERNA_NUMBER("poll-us", poll_us, 0, 1000000,
-                 "how long the engine looks for work before it sleeps"),
-    VERNA_NUMBER("inline-kib", inline_kib, 0, 1024, "how much a vCPU sends "
-                 "itself when its doorbell finds the engine asleep"),
-};
-
-static bool verna_check(VernaState *s, Error **errp)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(verna_numbers); i++) {
-        uint32_t value = *(uint32_t *)((char *)s + verna_numbers[i].offset);
-
-        if (value < verna_numbers[i].min || value > verna_numbers[i].max) {
-            error_setg(errp, "verna: %s=%u is out of range, must be %u to %u",
-                       verna_numbers[i].name, value, verna_numbers[i].min,
-                       verna_numbers[i].max);
-            return false;
-        }
-    }
-    if (s->link && s->conf.peers.ncs[0]) {
-        error_setg(errp, "verna: link=%s and netdev=%s exclude each other: "
-                   "the card has one wire", s->link,
-                   s->conf.peers.ncs[0]->name);
-        return false;
-    }
-    return true;
-}
-
 static bool verna_make_card(VernaState *s, Error **errp)
 {
-    verna_card_config config = {
-        .num_vectors = s->vectors,
-        .num_uars = s->uars,
-        .link_speed_mbps = s->speed,
-        .max_qps = s->max_qps,
-        .pcap = s->pcap,
-        .link = s->link,
-        .link_ring_kib = s->link_ring_kib,
-        .seed = s->seed,
-        .poll_us = s->poll_us,
-        .inline_kib = s->inline_kib,
-    };
+    NetClientState *backend = s->conf.peers.ncs[0];
     char error[256] = "";
 
-    memcpy(config.mac, s->conf.macaddr.a, sizeof(config.mac));
-    s->card = verna_card_new(&config, &verna_dma_ops, s, error, sizeof(error));
+    memcpy(s->config.mac, s->conf.macaddr.a, sizeof(s->config.mac));
+    s->config.netdev = backend ? backend->name : NULL;
+    s->card = verna_card_new(&s->config, &verna_dma_ops, s, error,
+                             sizeof(error));
     if (!s->card) {
         error_setg(errp, "verna: %s", error);
     }
@@ -165,79 +109,48 @@ static void verna_make_bars(VernaState *s)
                           "verna-regs", VERNA_REGS_SIZE);
     memory_region_init_io(&s->doorbells, OBJECT(s), &verna_doorbell_ops, s,
                           "verna-doorbells",
-                          pow2ceil(s->uars) * VERNA_UAR_SIZE);
+                          pow2ceil(s->config.uars) * VERNA_UAR_SIZE);
     memory_region_init(&s->msix, OBJECT(s), "verna-msix", VERNA_MSIX_BAR_SIZE);
     pci_register_bar(pdev, VERNA_BAR_REGS, type, &s->regs);
     pci_register_bar(pdev, VERNA_BAR_DOORBELL, type, &s->doorbells);
     pci_register_bar(pdev, VERNA_BAR_MSIX, type, &s->msix);
 }
 
-static bool verna_make_capabilities(VernaState *s, Error **errp)
+static void verna_make_pcie(PCIDevice *pdev)
+{
+    pcie_endpoint_cap_init(pdev, VERNA_PCIE_CAP);
+    pcie_aer_init(pdev, PCI_ERR_VER, VERNA_AER_CAP, PCI_ERR_SIZEOF,
+                  &error_abort);
+    pcie_cap_flr_init(pdev);
+}
+
+static bool verna_make_msix(VernaState *s, Error **errp)
 {
     PCIDevice *pdev = PCI_DEVICE(s);
 
-    if (msix_init(pdev, s->vectors, &s->msix, VERNA_BAR_MSIX, 0, &s->msix,
-                  VERNA_BAR_MSIX, VERNA_PBA_OFFSET, VERNA_MSIX_CAP, errp)) {
+    if (msix_init(pdev, s->config.vectors, &s->msix, VERNA_BAR_MSIX, 0,
+                  &s->msix, VERNA_BAR_MSIX, VERNA_PBA_OFFSET, VERNA_MSIX_CAP,
+                  errp)) {
         return false;
     }
-    for (unsigned i = 0; i < s->vectors; i++) {
+    for (unsigned i = 0; i < s->config.vectors; i++) {
         msix_vector_use(pdev, i);
     }
-    if (pcie_endpoint_cap_init(pdev, VERNA_PCIE_CAP) < 0 ||
-        pcie_aer_init(pdev, PCI_ERR_VER, VERNA_AER_CAP, PCI_ERR_SIZEOF,
-                      errp) < 0) {
-        return false;
-    }
-    pcie_cap_flr_init(pdev);
     return true;
 }
 
-static void verna_ctl_ready(void *opaque)
-{
-    VernaState *s = opaque;
-
-    verna_lock(s);
-    verna_ctl_serve(s->ctl, s->card, verna_now(s));
-    verna_unlock(s);
-}
-
-static bool verna_make_ctl(VernaState *s, Error **errp)
-{
-    char error[256] = "";
-
-    if (!s->ctl_path) {
-        return true;
-    }
-    s->ctl = verna_ctl_new(s->ctl_path, error, sizeof(error));
-    if (!s->ctl) {
-        error_setg(errp, "verna: ctl=%s: %s", s->ctl_path, error);
-        return false;
-    }
-    qemu_set_fd_handler(verna_ctl_fd(s->ctl), verna_ctl_ready, NULL, s);
-    return true;
-}
-
-/* Undoes verna_make_*(), as far as they came. */
+/* Undoes verna_make_*(); MSI-X may be missing. */
 static void verna_unmake(VernaState *s)
 {
     PCIDevice *pdev = PCI_DEVICE(s);
     verna_card *card = s->card;
 
-    if (s->ctl) {
-        qemu_set_fd_handler(verna_ctl_fd(s->ctl), NULL, NULL, NULL);
-        verna_ctl_free(s->ctl);
-        s->ctl = NULL;
-    }
-    if (pdev->exp.aer_cap) {
-        pcie_aer_exit(pdev);
-    }
-    if (pdev->exp.exp_cap) {
-        pcie_cap_exit(pdev);
-    }
     if (msix_present(pdev)) {
         msix_unuse_all_vectors(pdev);
         msix_uninit(pdev, &s->msix, &s->msix);
     }
+    pcie_aer_exit(pdev);
+    pcie_cap_exit(pdev);
     s->card = NULL;
     verna_card_free(card);
 }
@@ -251,11 +164,12 @@ static void verna_realize(PCIDevice *pdev, Error **errp)
         return;
     }
     qemu_macaddr_default_if_unset(&s->conf.macaddr);
-    if (!verna_check(s, errp) || !verna_make_card(s, errp)) {
+    if (!verna_make_card(s, errp)) {
         return;
     }
     verna_make_bars(s);
-    if (!verna_make_capabilities(s, errp) || !verna_make_ctl(s, errp)) {
+    verna_make_pcie(pdev);
+    if (!verna_make_msix(s, errp)) {
         verna_unmake(s);
         return;
     }
@@ -304,23 +218,24 @@ static const VMStateDescription verna_vmstate = {
 
 static const Property verna_properties[] = {
     DEFINE_NIC_PROPERTIES(VernaState, conf),
-    DEFINE_PROP_STRING("link", VernaState, link),
-    DEFINE_PROP_STRING("pcap", VernaState, pcap),
-    DEFINE_PROP_STRING("ctl", VernaState, ctl_path),
-    DEFINE_PROP_UINT32("vectors", VernaState, vectors, 64),
-    DEFINE_PROP_UINT32("uars", VernaState, uars, 1024),
-    DEFINE_PROP_UINT32("speed", VernaState, speed, 100000),
-    DEFINE_PROP_UINT32("max-qps", VernaState, max_qps, 16384),
-    DEFINE_PROP_UINT32("link-ring-kib", VernaState, link_ring_kib, 8192),
-    DEFINE_PROP_UINT32("poll-us", VernaState, poll_us, 3),
-    DEFINE_PROP_UINT32("inline-kib", VernaState, inline_kib, 16),
-    DEFINE_PROP_UINT64("seed", VernaState, seed, 0),
+    DEFINE_PROP_STRING("link", VernaState, config.link),
+    DEFINE_PROP_STRING("pcap", VernaState, config.pcap),
+    DEFINE_PROP_STRING("ctl", VernaState, config.ctl),
+    DEFINE_PROP_UINT32("vectors", VernaState, config.vectors, 64),
+    DEFINE_PROP_UINT32("uars", VernaState, config.uars, 1024),
+    DEFINE_PROP_UINT32("speed", VernaState, config.speed, 100000),
+    DEFINE_PROP_UINT32("max-qps", VernaState, config.max_qps, 16384),
+    DEFINE_PROP_UINT32("link-ring-kib", VernaState, config.link_ring_kib, 8192),
+    DEFINE_PROP_UINT32("poll-us", VernaState, config.poll_us, 3),
+    DEFINE_PROP_UINT32("inline-kib", VernaState, config.inline_kib, 16),
+    DEFINE_PROP_UINT64("seed", VernaState, config.seed, 0),
 };
 
 static void verna_class_init(ObjectClass *class, void *data)
 {
     DeviceClass *dc = DEVICE_CLASS(class);
     PCIDeviceClass *pc = PCI_DEVICE_CLASS(class);
+    const char *name;
 
     pc->realize = verna_realize;
     pc->exit = verna_exit;
@@ -333,17 +248,12 @@ static void verna_class_init(ObjectClass *class, void *data)
     dc->desc = "verna Ethernet and RDMA adapter";
     dc->vmsd = &verna_vmstate;
     device_class_set_props(dc, verna_properties);
-    object_class_property_set_description(class, "link",
-        "path at which two cards of this host meet (excludes netdev)");
-    object_class_property_set_description(class, "pcap",
-        "file that gets all frames that cross the wire");
-    object_class_property_set_description(class, "ctl",
-        "path of a UNIX socket for vernactl");
-    object_class_property_set_description(class, "seed",
-        "not 0: the same keys and numbers in every run, for tests");
-    for (size_t i = 0; i < ARRAY_SIZE(verna_numbers); i++) {
-        object_class_property_set_description(class, verna_numbers[i].name,
-                                              verna_numbers[i].help);
+    for (size_t i = 0; i < ARRAY_SIZE(verna_properties); i++) {
+        name = verna_properties[i].name;
+        if (verna_option_help(name)) {
+            object_class_property_set_description(class, name,
+                                                  verna_option_help(name));
+        }
     }
     set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
 }

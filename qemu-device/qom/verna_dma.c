@@ -9,7 +9,6 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "qemu/bitops.h"
 #include "exec/exec-all.h"
 #include "exec/memory.h"
 #include "exec/ram_addr.h"
@@ -61,21 +60,9 @@ static void verna_written(void *opaque, void *region, uint64_t offset,
     cpu_physical_memory_set_dirty_range(start, len, mask);
 }
 
-/* Sent when the card lock has been released; see verna_engine.c. */
-static void verna_raise(void *opaque, uint16_t fn, uint16_t vector)
-{
-    VernaState *s = opaque;
-
-    if (vector < s->vectors) {
-        set_bit_atomic(vector, s->engine.vectors);
-        qatomic_set(&s->engine.raised, true);
-    }
-}
-
 const verna_host_ops verna_dma_ops = {
     .map = verna_map,
     .written = verna_written,
-    .raise = verna_raise,
 };
 
 static void verna_memory_changes(MemoryListener *listener)

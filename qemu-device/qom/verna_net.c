@@ -9,6 +9,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/iov.h"
+#include "qemu/timer.h"
 #include "hw/qdev-core.h"
 #include "verna.h"
 
@@ -25,40 +26,31 @@ static size_t verna_header_len(NetClientState *nc)
     return MIN(qemu_get_vnet_hdr_len(nc->peer), sizeof(verna_no_header));
 }
 
-/* Room is checked once more: the card may have made some meanwhile. */
 static bool verna_can_receive(NetClientState *nc)
 {
     VernaState *s = qemu_get_nic_opaque(nc);
 
-    if (verna_card_host_rx_room(s->card)) {
-        return true;
-    }
-    qatomic_set(&s->net.rx_stalled, true);
-    smp_mb();
-    return verna_card_host_rx_room(s->card);
+    return verna_card_host_rx_ready(s->card);
 }
 
 static ssize_t verna_receive_iov(NetClientState *nc, const struct iovec *iov,
                                  int count)
 {
     VernaState *s = qemu_get_nic_opaque(nc);
-    size_t size = iov_size(iov, count);
-    size_t len = iov_to_buf(iov, count, verna_header_len(nc), s->net.frame,
-                            sizeof(s->net.frame));
 
-    if (len && !verna_card_host_rx(s->card, s->net.frame, len)) {
-        qatomic_set(&s->net.rx_stalled, true);
-        qemu_bh_schedule(s->net.bh);
+    if (!verna_card_host_rx(s->card, iov, count, verna_header_len(nc))) {
+        /* The card may have made room meanwhile. */
+        verna_net_after_run(s);
         return 0;
     }
-    return size;
+    return iov_size(iov, count);
 }
 
 static void verna_sent(NetClientState *nc, ssize_t len)
 {
     VernaState *s = qemu_get_nic_opaque(nc);
 
-    qatomic_set(&s->net.tx_blocked, false);
+    verna_card_host_tx_resumes(s->card);
     qemu_bh_schedule(s->net.bh);
 }
 
@@ -75,57 +67,42 @@ static bool verna_send(NetClientState *nc, const uint8_t *frame, size_t len)
                                    header ? 2 : 1, verna_sent) != 0;
 }
 
+/* A bounded number of frames at a time: the main loop has others to serve. */
 static void verna_net_bh(void *opaque)
 {
     VernaState *s = opaque;
     NetClientState *nc = qemu_get_queue(s->net.nic);
     const uint8_t *frame;
-    size_t len = 1;
+    size_t len;
 
-    if (qatomic_read(&s->net.rx_stalled) && verna_card_host_rx_room(s->card)) {
-        qatomic_set(&s->net.rx_stalled, false);
+    if (verna_card_host_rx_resumes(s->card)) {
         qemu_flush_queued_packets(nc);
     }
-    for (int i = 0; i < VERNA_FRAMES_PER_BH && !s->net.tx_blocked; i++) {
-        len = verna_card_host_tx_peek(s->card, &frame);
+    for (int i = 0; i < VERNA_FRAMES_PER_BH; i++) {
+        len = verna_card_host_tx_next(s->card, &frame);
         if (!len) {
-            return;
+            break;
         }
-        qatomic_set(&s->net.tx_blocked, !verna_send(nc, frame, len));
-        verna_card_host_tx_pop(s->card);
+        verna_card_host_tx_done(s->card, verna_send(nc, frame, len));
     }
-    if (!s->net.tx_blocked) {
-        qemu_bh_schedule(s->net.bh);
-    }
+    verna_net_after_run(s);
 }
 
 /* After the card ran: is there anything for the bottom half? Any thread. */
 void verna_net_after_run(VernaState *s)
 {
-    VernaNet *n = &s->net;
-
-    if (s->link) {
-        return;
-    }
-    smp_mb(); /* between the card's indices and the flags */
-    if ((!qatomic_read(&n->tx_blocked) && verna_card_host_tx_pending(s->card)) ||
-        (qatomic_read(&n->rx_stalled) && verna_card_host_rx_room(s->card))) {
-        qemu_bh_schedule(n->bh);
+    if (verna_card_host_wanted(s->card)) {
+        qemu_bh_schedule(s->net.bh);
     }
 }
 
+/* The NIC lives as long as the engine, so there is a lock and a card. */
 static void verna_link_status_changed(NetClientState *nc)
 {
     VernaState *s = qemu_get_nic_opaque(nc);
 
-    if (!s->engine.started) {
-        return;
-    }
     verna_lock(s);
-    if (!s->link) {
-        verna_card_host_set_link(s->card, !nc->link_down && nc->peer);
-    }
-    verna_card_set_link(s->card, !nc->link_down, verna_now(s));
+    verna_card_set_link(s->card, !nc->link_down, nc->peer, get_clock());
     verna_unlock(s);
     verna_card_wake(s->card);
 }
@@ -156,10 +133,10 @@ void verna_net_init(VernaState *s)
     DeviceState *dev = DEVICE(s);
     VernaNet *n = &s->net;
 
-    if (s->link) {
+    if (s->config.link) {
         n->cable = qemu_new_net_client(&verna_cable_info, NULL, "verna-link",
                                        NULL);
-        qemu_set_info_str(n->cable, "path=%s", s->link);
+        qemu_set_info_str(n->cable, "path=%s", s->config.link);
         s->conf.peers.ncs[0] = n->cable;
         s->conf.peers.queues = 1;
     }
@@ -167,9 +144,6 @@ void verna_net_init(VernaState *s)
     n->nic = qemu_new_nic(&verna_nic_info, &s->conf, TYPE_VERNA, dev->id,
                           &dev->mem_reentrancy_guard, s);
     qemu_format_nic_info_str(qemu_get_queue(n->nic), s->conf.macaddr.a);
-    if (!s->link) {
-        verna_card_host_set_link(s->card, qemu_get_queue(n->nic)->peer);
-    }
 }
 
 void verna_net_exit(VernaState *s)

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "mac/loopback_port.h"
 
@@ -59,7 +62,7 @@ class RunnerTest : public testing::Test {
   int slices_until_sleep(Runner& runner, int limit = 1000) {
     for (int i = 1; i <= limit; i++) {
       now += 1000;
-      if (runner.slice(now, now, &sleep)) return i;
+      if (runner.slice(now, &sleep)) return i;
     }
     return limit + 1;
   }
@@ -78,7 +81,7 @@ TEST_F(RunnerTest, SleepsWhenThereIsNothingToDo) {
   EXPECT_TRUE(runner.asleep());
   EXPECT_EQ(sleep.num_fds, 2u);
   EXPECT_EQ(sleep.fds[1].fd, 100);
-  runner.slice(now, now, &sleep);
+  runner.slice(now, &sleep);
   EXPECT_GE(port.cancelled, 1);
 }
 
@@ -140,6 +143,120 @@ TEST_F(RunnerTest, InlineRunWakesTheEngineIfThePortHasOtherDescriptors) {
   slices_until_sleep(runner);
   port.fd = 101;
   EXPECT_FALSE(runner.run_inline(now));
+}
+
+TEST_F(RunnerTest, TheTimeoutIsUntilTheNextDeadline) {
+  Runner runner(nic, {0, 65536});
+  port.next = kNever;
+  slices_until_sleep(runner);
+  const int64_t beat = sleep.timeout;  // the card's own heartbeat
+  EXPECT_GT(beat, 0);
+  port.next = now + 5000;
+  runner.slice(now, &sleep);
+  EXPECT_EQ(sleep.timeout, 5000);
+}
+
+TEST_F(RunnerTest, AStoppedMachineHasACardThatStandsStill) {
+  Runner runner(nic, {20'000, 65536});
+  runner.set_running(false, now);
+  const uint64_t runs = nic.counters().dev[VERNA_DEV_engine_runs];
+  const Nanos stopped = runner.now(now);
+  now += 1'000'000;
+  EXPECT_TRUE(runner.slice(now, &sleep)) << "the engine waits to be woken";
+  EXPECT_EQ(sleep.timeout, -1);
+  EXPECT_EQ(sleep.num_fds, 1u);
+  EXPECT_EQ(nic.counters().dev[VERNA_DEV_engine_runs], runs);
+  EXPECT_EQ(runner.now(now), stopped);
+  runner.set_running(true, now);
+  EXPECT_EQ(runner.now(now + 7), stopped + 7);
+  runner.slice(now, &sleep);
+  EXPECT_GT(nic.counters().dev[VERNA_DEV_engine_runs], runs);
+}
+
+TEST_F(RunnerTest, AMachineThatStopsWhileTheEngineSleepsLeavesWorkForLater) {
+  Runner runner(nic, {0, 65536});
+  slices_until_sleep(runner);
+  runner.set_running(false, now);
+  const uint64_t runs = nic.counters().dev[VERNA_DEV_engine_runs];
+  EXPECT_TRUE(runner.run_inline(now)) << "nothing to do, and nobody to wake";
+  EXPECT_EQ(nic.counters().dev[VERNA_DEV_engine_runs], runs);
+  EXPECT_TRUE(runner.slice(now, &sleep));
+  EXPECT_EQ(sleep.num_fds, 1u) << "frames do not wake it either";
+  runner.set_running(true, now);
+  runner.slice(now, &sleep);
+  EXPECT_GT(nic.counters().dev[VERNA_DEV_engine_runs], runs);
+}
+
+TEST_F(RunnerTest, InlineRunsCanBeTurnedOff) {
+  Runner runner(nic, {0, 0});
+  slices_until_sleep(runner);
+  EXPECT_FALSE(runner.run_inline(now));
+  EXPECT_EQ(nic.counters().dev[VERNA_DEV_inline_runs], 0u);
+}
+
+/// vernactl, who asks at the card's socket.
+class Asking {
+ public:
+  explicit Asking(Runner& runner) {
+    std::string error;
+    auto server = ControlServer::listen(path_, &error);
+    EXPECT_TRUE(server) << error;
+    runner.set_control(std::move(server));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, path_.size());
+    EXPECT_EQ(connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  }
+  ~Asking() { close(fd_); }
+  void ask() { EXPECT_EQ(write(fd_, "caps\n", 5), 5); }
+  bool answered() {
+    char buffer[65536];
+    return recv(fd_, buffer, sizeof buffer, MSG_DONTWAIT) > 0;
+  }
+
+ private:
+  std::string path_ = testing::TempDir() + "runner" + std::to_string(getpid());
+  int fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+};
+
+TEST_F(RunnerTest, WhoAsksWakesTheEngineAndIsAnswered) {
+  Runner runner(nic, {0, 65536});
+  Asking vernactl(runner);
+  slices_until_sleep(runner);  // accepts it
+  ASSERT_EQ(sleep.num_fds, 3u);
+  vernactl.ask();
+  ASSERT_EQ(poll(sleep.fds.data() + 1, 1, 1000), 1);
+  now += 1000;
+  slices_until_sleep(runner);
+  slices_until_sleep(runner);
+  EXPECT_TRUE(vernactl.answered());
+}
+
+TEST_F(RunnerTest, AStoppedMachineAnswers) {
+  Runner runner(nic, {0, 65536});
+  Asking vernactl(runner);
+  runner.set_running(false, now);
+  vernactl.ask();
+  for (int i = 0; i < 3; i++) {
+    EXPECT_TRUE(runner.slice(now, &sleep));
+    EXPECT_EQ(sleep.num_fds, 2u);
+  }
+  EXPECT_TRUE(vernactl.answered());
+}
+
+TEST_F(RunnerTest, ABusyCardAnswersNowAndThen) {
+  Runner runner(nic, {0, 65536});
+  Asking vernactl(runner);
+  port.may_sleep = false;
+  vernactl.ask();
+  int slices = 0;
+  while (!vernactl.answered() && slices < 100000) {
+    now += 1000;
+    EXPECT_FALSE(runner.slice(now, &sleep));
+    slices++;
+  }
+  EXPECT_GT(slices, 9000) << "looking costs a system call";
+  EXPECT_LT(slices, 31000);
 }
 
 TEST_F(RunnerTest, InlineRunLeavesAnAwakeEngineAlone) {

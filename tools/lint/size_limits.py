@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Limits of size: a file of 500 lines in C++ or 700 in C, a function of 80 lines, and what most
-functions are like. A switch that is a table may be longer."""
+"""Limits of size: a file of 500 lines in C++ or 700 in C, a function of 80 lines, what most
+functions are like, and the shim as a whole. A switch that is a table may be longer."""
 
 import re
 from pathlib import Path
@@ -9,6 +9,9 @@ FILE_LINES = {".cc": 500, ".h": 500, ".c": 700, ".py": 500}
 C_FOLDERS = ("kernel/", "provider/", "qemu-device/qom/", "tests/vm/")
 C_LINES = 700
 FUNCTION_LINES = 80
+# All that has QEMU's headers: what needs none belongs into the core, where it has unit tests.
+SHIM = "qemu-device/qom/"
+SHIM_LINES = 800
 MEDIAN = 15
 P90 = 45
 
@@ -59,9 +62,17 @@ def is_table(lines: list[str]) -> bool:
     return cases * 2 > len(lines)
 
 
+def check_shim(lengths: dict[str, int]) -> list[str]:
+    total = sum(lengths.values())
+    if total < SHIM_LINES:
+        return []
+    return [f"{SHIM}: {total} lines of C in all, must be less than {SHIM_LINES}"]
+
+
 def check(repo: Path, files: list[Path]) -> list[str]:
     findings = []
     lengths: dict[str, list[int]] = {}
+    shim: dict[str, int] = {}
     for path in files:
         name = str(path.relative_to(repo))
         limit = FILE_LINES.get(path.suffix)
@@ -71,6 +82,8 @@ def check(repo: Path, files: list[Path]) -> list[str]:
             limit = C_LINES
         text = path.read_text(encoding="utf-8")
         lines = text.splitlines()
+        if name.startswith(SHIM):
+            shim[name] = len(lines)
         if len(lines) > limit:
             findings.append(f"{name}: {len(lines)} lines, more than {limit}")
         if path.suffix == ".py":
@@ -88,4 +101,4 @@ def check(repo: Path, files: list[Path]) -> list[str]:
         if median > MEDIAN or p90 > P90:
             findings.append(f"{area}: functions have {median} lines in the middle and {p90} at the "
                             f"90th percentile, more than {MEDIAN} and {P90}")
-    return findings
+    return findings + check_shim(shim)

@@ -2,7 +2,15 @@
 // After D. Vyukov's bounded queue: each slot says whose turn it is.
 #include "ctrl/doorbell.h"
 
+#include "hw/verna_regs.h"
+
 namespace verna {
+
+std::optional<uint32_t> doorbell_page(uint64_t offset, uint32_t num_uars) {
+  const uint64_t page = offset / VERNA_UAR_SIZE;
+  if (page >= num_uars || offset % VERNA_UAR_SIZE != VERNA_UAR_DOORBELL) return std::nullopt;
+  return static_cast<uint32_t>(page);
+}
 
 DoorbellRing::DoorbellRing() {
   for (size_t i = 0; i < kSlots; i++) slots_[i].turn.store(i, std::memory_order_relaxed);

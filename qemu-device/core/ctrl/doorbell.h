@@ -6,8 +6,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace verna {
+
+/// The doorbell page that a write to this offset of the doorbell BAR rings, of `num_uars` pages.
+/// Nothing: there is no doorbell.
+std::optional<uint32_t> doorbell_page(uint64_t offset, uint32_t num_uars);
 
 /// A bounded ring that any number of threads put doorbells into and the card's owner takes them out
 /// of, without locks. If it is full the doorbell is not kept, but a flag that makes the card look

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "host/host_bus.h"
+#include "host/pending_vectors.h"
 #include "verna_core.h"
 
 namespace verna {
@@ -14,7 +15,9 @@ namespace verna {
 /// few bytes, so mappings are remembered until the host says that its memory changed.
 class MappedBus final : public HostBus {
  public:
-  MappedBus(const verna_host_ops& ops, void* opaque) : ops_(ops), opaque_(opaque) {}
+  /// With `num_vectors` interrupts, which the host sends when it can.
+  MappedBus(const verna_host_ops& ops, void* opaque, uint16_t num_vectors)
+      : ops_(ops), opaque_(opaque), vectors_(num_vectors) {}
 
   bool read(FunctionId fn, uint64_t addr, void* dst, size_t len) override;
   bool write(FunctionId fn, uint64_t addr, const void* src, size_t len) override;
@@ -22,10 +25,11 @@ class MappedBus final : public HostBus {
   bool atomic64(FunctionId fn, uint64_t addr, AtomicOp op, uint64_t operand, uint64_t compare,
                 uint64_t* original) override;
   void full_barrier() override { std::atomic_thread_fence(std::memory_order_seq_cst); }
-  void raise(FunctionId fn, uint16_t vector) override { ops_.raise(opaque_, fn, vector); }
+  void raise(FunctionId, uint16_t vector) override { vectors_.raise(vector); }
 
   /// Any thread: all mappings made so far are void.
   void forget() { generation_.fetch_add(1, std::memory_order_seq_cst); }
+  PendingVectors& vectors() { return vectors_; }
 
  private:
   struct Entry {
@@ -49,6 +53,7 @@ class MappedBus final : public HostBus {
 
   verna_host_ops ops_;
   void* opaque_;
+  PendingVectors vectors_;
   std::atomic<uint32_t> generation_{0};
   // Guests have few blocks of memory: below and above 4 GiB, and small ones below 1 MiB.
   std::array<Entry, 4> entries_{};

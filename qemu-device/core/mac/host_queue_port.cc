@@ -10,7 +10,7 @@
 
 namespace verna {
 
-HostQueuePort::HostQueuePort(uint32_t ring_kib)
+HostQueuePort::HostQueuePort(bool up, uint32_t ring_kib)
     : size_(ring_kib << 10),
       to_card_(size_),
       to_host_(size_),
@@ -18,7 +18,8 @@ HostQueuePort::HostQueuePort(uint32_t ring_kib)
       rx_(to_card_.consumer()),
       tx_(to_host_.producer()),
       host_tx_(to_host_.consumer()),
-      event_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+      event_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      up_(up) {
   if (!event_) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
 
@@ -67,40 +68,75 @@ size_t HostQueuePort::poll_fds(struct pollfd* fds, size_t max) const {
   return 1;
 }
 
-bool HostQueuePort::host_rx(const uint8_t* frame, size_t len) {
-  const uint32_t bytes = static_cast<uint32_t>(std::min<size_t>(len, kMaxFrame));
-  if (bytes == 0) return true;
-  uint8_t* room = host_rx_.reserve(bytes);
-  if (!room) return false;
-  std::memcpy(room, frame, bytes);
-  host_rx_.commit(bytes);
-  if (host_rx_.publish()) wake();
-  return true;
-}
-
-bool HostQueuePort::host_rx_room() const {
+bool HostQueuePort::room() const {
   const RingControl* control = to_card_.control();
   const uint64_t head = control->head.load(std::memory_order_acquire);
   const uint64_t used = control->tail.load(std::memory_order_acquire) - head;
   return used <= size_ && size_ - used >= ring_wake_room(size_);
 }
 
-size_t HostQueuePort::host_tx_peek(const uint8_t** frame) {
+bool HostQueuePort::pending() const {
+  const RingControl* control = to_host_.control();
+  return control->tail.load(std::memory_order_acquire) !=
+         control->head.load(std::memory_order_acquire);
+}
+
+// Room is looked for once more after the flag is set: the card may have made some meanwhile.
+bool HostQueuePort::host_rx_ready() {
+  if (room()) return true;
+  stalled_.store(true, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return room();
+}
+
+bool HostQueuePort::host_rx(const iovec* pieces, size_t count, size_t skip) {
+  size_t len = 0;
+  for (size_t i = 0; i < count; i++) len += pieces[i].iov_len;
+  if (len <= skip) return true;
+  const auto bytes = static_cast<uint32_t>(std::min<size_t>(len - skip, kMaxFrame));
+  uint8_t* room = host_rx_.reserve(bytes);
+  if (!room) {
+    stalled_.store(true, std::memory_order_relaxed);
+    return false;
+  }
+  for (size_t i = 0, copied = 0; copied < bytes; i++) {
+    const size_t ahead = std::min(skip, pieces[i].iov_len);
+    const size_t n = std::min(pieces[i].iov_len - ahead, bytes - copied);
+    if (n) std::memcpy(room + copied, static_cast<const uint8_t*>(pieces[i].iov_base) + ahead, n);
+    skip -= ahead;
+    copied += n;
+  }
+  host_rx_.commit(bytes);
+  if (host_rx_.publish()) wake();
+  return true;
+}
+
+bool HostQueuePort::host_rx_resumes() {
+  if (!stalled_.load(std::memory_order_relaxed) || !room()) return false;
+  stalled_.store(false, std::memory_order_relaxed);
+  return true;
+}
+
+size_t HostQueuePort::host_tx_next(const uint8_t** frame) {
+  if (blocked_.load(std::memory_order_relaxed)) return 0;
   const RxFrame next = host_tx_.peek();
   if (!next.data && host_tx_.publish()) wake();
   *frame = next.data;
   return next.len;
 }
 
-void HostQueuePort::host_tx_pop() {
+void HostQueuePort::host_tx_done(bool more) {
+  blocked_.store(!more, std::memory_order_relaxed);
   host_tx_.release();
   if (host_tx_.should_publish() && host_tx_.publish()) wake();
 }
 
-bool HostQueuePort::host_tx_pending() const {
-  const RingControl* control = to_host_.control();
-  return control->tail.load(std::memory_order_acquire) !=
-         control->head.load(std::memory_order_acquire);
+// The fence is between the card's indices and the flags, which the network thread sets before it
+// looks at the indices for the last time.
+bool HostQueuePort::host_wanted() const {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return (!blocked_.load(std::memory_order_relaxed) && pending()) ||
+         (stalled_.load(std::memory_order_relaxed) && room());
 }
 
 void HostQueuePort::host_set_link(bool up) {

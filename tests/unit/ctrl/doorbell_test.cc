@@ -10,6 +10,18 @@
 namespace verna::test {
 namespace {
 
+TEST(DoorbellPage, OnlyTheFirstWordOfEachPageRings) {
+  EXPECT_EQ(doorbell_page(0, 2), 0u);
+  EXPECT_EQ(doorbell_page(4096, 2), 1u);
+  EXPECT_EQ(doorbell_page(4, 2), std::nullopt);
+  EXPECT_EQ(doorbell_page(4095, 2), std::nullopt);
+  EXPECT_EQ(doorbell_page(4100, 2), std::nullopt);
+  EXPECT_EQ(doorbell_page(8192, 2), std::nullopt)
+      << "the BAR is a power of two, pages may be fewer";
+  EXPECT_EQ(doorbell_page(~uint64_t{0}, 16384), std::nullopt);
+  EXPECT_EQ(doorbell_page(uint64_t{1} << 44, 2), std::nullopt);
+}
+
 TEST(DoorbellRing, FirstInFirstOut) {
   DoorbellRing ring;
   EXPECT_TRUE(ring.empty());
