@@ -10,7 +10,8 @@ from helpers import ping, rdma_side, reachable
 from verna_vm.bridge import Bridge
 from verna_vm.devices import Card
 
-NETNS = "verna-test"
+# One of our own: other test runs may be under way on this host.
+NETNS = f"verna-test-{os.getpid()}"
 
 
 @pytest.fixture
