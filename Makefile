@@ -9,6 +9,7 @@ RUN_ARGS ?=
 
 export PYTHONPATH := $(CURDIR)/tools/vm:$(CURDIR)/tools
 export PYTHONDONTWRITEBYTECODE := 1
+export VERNA_KERNEL
 
 .PHONY: help setup run test unit vm lint fuzz bench bench-eth clean clean-all
 
@@ -17,6 +18,7 @@ help: ## show this list
 	@echo
 	@echo 'Variables: VERNA_CACHE=DIR  where built things are kept (default ~/.cache/verna)'
 	@echo '           ACCEL=tcg|kvm    instead of probing;  N=2  two guests for "make vm"'
+	@echo '           VERNA_KERNEL=7   the newest kernel of Debian in guests instead of the stock one'
 	@echo '           T=EXPRESSION     which tests "make test" runs (pytest -k)'
 
 setup: ## build what is missing: SDK, QEMU with the card, driver, provider, guest image

@@ -7,6 +7,7 @@
 #include <linux/swab.h>
 
 #include "core.h"
+#include "verna_compat.h"
 
 static int verna_info_versions(struct verna_dev *vdev, struct devlink_info_req *req)
 {
@@ -201,11 +202,11 @@ int verna_reporters_create(struct verna_dev *vdev)
 {
 	struct devlink_health_reporter *reporter;
 
-	reporter = devlink_health_reporter_create(vdev->devlink, &verna_fw_ops, 0, vdev);
+	reporter = verna_health_reporter_create(vdev->devlink, &verna_fw_ops, vdev);
 	if (IS_ERR(reporter))
 		return PTR_ERR(reporter);
 	vdev->fw_reporter = reporter;
-	reporter = devlink_health_reporter_create(vdev->devlink, &verna_tx_ops, 0, vdev);
+	reporter = verna_health_reporter_create(vdev->devlink, &verna_tx_ops, vdev);
 	if (IS_ERR(reporter)) {
 		devlink_health_reporter_destroy(vdev->fw_reporter);
 		return PTR_ERR(reporter);

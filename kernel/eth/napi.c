@@ -4,6 +4,7 @@
  * event per arming, and NAPI arms only when it has found nothing more to do.
  */
 #include "eth.h"
+#include "verna_compat.h"
 
 /** verna_eth_cq_comp - a CQ has entries @core: CQ */
 void verna_eth_cq_comp(struct verna_core_cq *core)
@@ -58,7 +59,7 @@ static int verna_napi_poll(struct napi_struct *napi, int budget)
 
 static void verna_refill_timer(struct timer_list *timer)
 {
-	struct verna_channel *chan = from_timer(chan, timer, refill_timer);
+	struct verna_channel *chan = timer_container_of(chan, timer, refill_timer);
 
 	napi_schedule(&chan->napi);
 }

@@ -8,6 +8,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "ib.h"
+#include "verna_ib_compat.h"
 
 /**
  * vib_udata_in() - fetch the driver's part of a verbs request
@@ -81,7 +82,7 @@ static const struct ib_device_ops vib_ops = {
 	.query_pkey = vib_query_pkey,
 	.query_port = vib_query_port,
 	.query_qp = vib_query_qp,
-	.reg_user_mr = vib_reg_user_mr,
+	.reg_user_mr = vib_reg_user_mr_op,
 	.req_notify_cq = vib_req_notify_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, vib_ah, ibah),

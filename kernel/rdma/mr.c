@@ -6,6 +6,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "ib.h"
+#include "verna_ib_compat.h"
 
 /* Hints and limits that the card need not know about. */
 #define VIB_ACCESS_IGNORED	(IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
@@ -114,7 +115,7 @@ struct ib_mr *vib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 		return &mr->ibmr;
 	}
 
-	mr->umem = ib_umem_get(&dev->ibdev, start, length, access);
+	mr->umem = ib_umem_get_va(&dev->ibdev, start, length, access);
 	if (IS_ERR(mr->umem)) {
 		err = PTR_ERR(mr->umem);
 		goto err_mr;

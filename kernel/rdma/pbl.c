@@ -12,6 +12,7 @@
 #include <rdma/iter.h>
 
 #include "ib.h"
+#include "verna_ib_compat.h"
 
 #define VIB_LEAF_SHIFT	9	/* page addresses in one 4 KiB page of a list */
 #define VIB_LEAF_LEN	BIT(VIB_LEAF_SHIFT)
@@ -217,7 +218,7 @@ struct ib_umem *vib_pin_queue(struct vib_dev *dev, u64 va, u64 len,
 	if (!len || !IS_ALIGNED(va, VERNA_PAGE_SIZE))
 		return ERR_PTR(-EINVAL);
 
-	umem = ib_umem_get(&dev->ibdev, va, len, IB_ACCESS_LOCAL_WRITE);
+	umem = ib_umem_get_va(&dev->ibdev, va, len, IB_ACCESS_LOCAL_WRITE);
 	if (IS_ERR(umem))
 		return umem;
 

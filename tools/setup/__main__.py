@@ -1,24 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""python3 tools/setup [STEP...]: sets up what is missing (default: all that guests need)."""
+"""python3 tools/setup [STEP...]: sets up what is missing (default: all that guests need).
+
+VERNA_KERNEL=stock|7 says for which kernel, if not the stock one."""
 
 import argparse
 import shutil
 import sys
+from pathlib import Path
 
-from verna_setup import (artefacts, core, fuzz, host, kernel, kselftest, layer, provider, qemu, sdk,
-                         unit, vernactl)
+from verna_setup import (artefacts, core, fuzz, host, kernel, kernels, kselftest, layer, provider,
+                         qemu, sdk, unit, vernactl)
 from verna_setup.cache import cache_root, remove
 from verna_setup.log import SetupError, say
+
+
+def build_layer() -> Path:
+    tools = sdk.build()
+    chosen = kernels.get(tools)
+    return layer.build(tools, chosen, kernel.build(tools, chosen), provider.build(tools))
+
 
 STEPS = {
     "all": artefacts.build_all,
     "sdk": sdk.build,
     "core": lambda: core.build(sdk.build()),
-    "kernel": lambda: kernel.build(sdk.build()),
+    "kernel": lambda: kernel.build(sdk.build(), kernels.get(sdk.build())),
+    "headers": lambda: kernels.get(sdk.build()).headers,
     "provider": lambda: provider.build(sdk.build()),
     "qemu": lambda: qemu.build(sdk.build(), core.build(sdk.build())),
-    "layer": lambda: layer.build(sdk.build(), kernel.build(sdk.build()),
-                                 provider.build(sdk.build())),
+    "layer": build_layer,
     "kselftest": kselftest.tests,
     "vernactl": lambda: vernactl.build(sdk.build()),
     "unit": unit.build,
@@ -29,7 +39,7 @@ STEPS = {
 
 def clean(everything: bool) -> None:
     """Drops what this checkout built, or all of the cache."""
-    shutil.rmtree(artefacts.RESULT.parent, ignore_errors=True)
+    shutil.rmtree(artefacts.RESULTS, ignore_errors=True)
     shutil.rmtree(core.build_folder(""), ignore_errors=True)
     if everything and cache_root().exists():
         for path in cache_root().iterdir():

@@ -69,6 +69,11 @@ class PrivateApt:
         command = ["apt-get", *self.options, "source", "--download-only", *options, source]
         self.log.run(command, cwd=self.folder)
 
+    def ask(self, tool: str, *words: str) -> str:
+        """What one of apt's tools says about the packages of this root."""
+        return subprocess.run([tool, *self.options, *words], capture_output=True, text=True,
+                              check=False).stdout
+
     def download_binary(self, package: str) -> None:
         """Fetches a package's .deb into the folder."""
         command = ["apt-get", *self.options, "download", package]

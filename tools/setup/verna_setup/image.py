@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The guests' disk images, stacked as read-only layers under a tmpfs, and their initramfs.
 
-`root` is a Debian userland and changes with its package list only, `modules` is the kernel of the
-SDK. What is built from this checkout goes into a third layer, see layer.py.
+`root` is a Debian userland and changes with its package list only, `modules` is a kernel's. What is
+built from this checkout goes into a third layer, see layer.py.
 """
 
 import shutil
@@ -11,6 +11,7 @@ from pathlib import Path
 from . import sdk as sdk_module
 from .archive import SUITE
 from .cache import REPO, artefact
+from .kernels import Kernel
 from .log import Log
 
 GUEST = REPO / "tools/vm/guest"
@@ -48,26 +49,22 @@ def root(sdk: Path, packages: list[str] = PACKAGES) -> Path:
     return artefact("root", [SUITE, *packages], recipe, 90) / "root.squashfs"
 
 
-def modules(sdk: Path) -> Path:
-    """The kernel and the layer with its modules: the folder with `vmlinuz` and the image."""
-    version = sdk_module.kernel_version(sdk)
+def modules(sdk: Path, kernel: Kernel) -> Path:
+    """A kernel and the layer with its modules: the folder with `vmlinuz` and the image."""
 
     def recipe(work: Path, log: Log) -> None:
-        shutil.copy(sdk / "boot" / f"vmlinuz-{version}", work / "vmlinuz")
+        shutil.copy(kernel.image, work / "vmlinuz")
         tree = work / "tree"
-        target = tree / "usr/lib/modules" / version
-        shutil.copytree(sdk / "usr/lib/modules" / version, target, symlinks=True)
-        for link in ("build", "source"):
-            (target / link).unlink(missing_ok=True)
+        shutil.copytree(kernel.modules, tree / "usr/lib/modules" / kernel.version, symlinks=True,
+                        ignore=shutil.ignore_patterns("build", "source", "vmlinuz"))
         squash(sdk, log, tree, work / "modules.squashfs")
         shutil.rmtree(tree)
 
-    return artefact("modules", [sdk.name, version], recipe, 15)
+    return artefact(f"modules{kernel.suffix}", [*kernel.key], recipe, 15)
 
 
-def early_modules(sdk: Path, version: str, tree: Path) -> None:
+def early_modules(folder: Path, tree: Path) -> None:
     """Copies the modules of EARLY, unpacked, and writes their order of loading."""
-    folder = sdk / "usr/lib/modules" / version
     depends = dict(line.split(":", 1) for line in
                    (folder / "modules.dep").read_text().splitlines())
     paths = {Path(path).name.split(".")[0].replace("-", "_"): path for path in depends}
@@ -85,9 +82,8 @@ def early_modules(sdk: Path, version: str, tree: Path) -> None:
     (tree / "modules/order").write_text("\n".join(names) + "\n")
 
 
-def initramfs(sdk: Path) -> Path:
+def initramfs(sdk: Path, kernel: Kernel) -> Path:
     """A small initramfs that mounts the layers and starts the guest's init."""
-    version = sdk_module.kernel_version(sdk)
     script = GUEST / "early-init"
 
     def recipe(work: Path, log: Log) -> None:
@@ -96,10 +92,11 @@ def initramfs(sdk: Path) -> Path:
             (tree / folder).mkdir(parents=True)
         shutil.copy(sdk / "usr/bin/busybox", tree / "bin")
         shutil.copy(script, tree / "init")
-        early_modules(sdk, version, tree)
+        early_modules(kernel.modules, tree)
         pack = ("find modules -name '*.xz' -exec unxz {} + && "
                 "find . | cpio -o -H newc --quiet > ../initramfs")
         sdk_module.run(sdk, log, ["sh", "-c", pack], cwd=tree)
         shutil.rmtree(tree)
 
-    return artefact("initramfs", [sdk.name, version, *EARLY, script], recipe, 3) / "initramfs"
+    return artefact(f"initramfs{kernel.suffix}", [*kernel.key, *EARLY, script], recipe,
+                    3) / "initramfs"

@@ -10,6 +10,7 @@ from pathlib import Path
 from . import sdk as sdk_module
 from .cache import REPO, artefact
 from .image import GUEST, squash
+from .kernels import Kernel
 from .log import Log
 
 PACKAGING = REPO / "kernel/packaging"
@@ -42,24 +43,23 @@ def install_agent(sdk: Path, log: Log, tree: Path) -> None:
     sdk_module.run(sdk, log, ["gcc", *FLAGS, GUEST / "agent.c", "-o", folder / "agent", "-lutil"])
 
 
-def install_modules(sdk: Path, log: Log, modules: Path, tree: Path) -> None:
+def install_modules(sdk: Path, log: Log, kernel: Kernel, modules: Path, tree: Path) -> None:
     """Puts the modules in place and writes the module index of the whole system."""
-    version = sdk_module.kernel_version(sdk)
-    folder = tree / "usr/lib/modules" / version
+    folder = tree / "usr/lib/modules" / kernel.version
     updates = folder / "updates"
     updates.mkdir(parents=True)
     for module in modules.glob("*.ko"):
         shutil.copy(module, updates)
-    # depmod wants to see all modules: the SDK's, below what is in the layer.
+    # depmod wants to see all modules: the kernel's own, below what is in the layer.
     # Their debugging information stays in the cache, beside which a guest's addresses can be read.
     script = ('strip -g "$2"/updates/*.ko && '
               'mount -t tmpfs t /mnt && mkdir /mnt/root /mnt/up /mnt/work && '
               'mkdir -p /mnt/root/usr/lib/modules/$1 && ln -s usr/lib /mnt/root/lib && '
               'cp -a "$2/updates" /mnt/up/ && mount -t overlay -o '
-              'lowerdir=/usr/lib/modules/$1,upperdir=/mnt/up,workdir=/mnt/work o '
+              'lowerdir=$3,upperdir=/mnt/up,workdir=/mnt/work o '
               '/mnt/root/usr/lib/modules/$1 && depmod -b /mnt/root "$1" && '
               'cp /mnt/up/modules.* "$2/"')
-    sdk_module.run(sdk, log, ["sh", "-euc", script, "sh", version, folder])
+    sdk_module.run(sdk, log, ["sh", "-euc", script, "sh", kernel.version, folder, kernel.modules])
 
 
 def install_provider(provider: Path, tree: Path) -> None:
@@ -80,8 +80,8 @@ def install_packaging(tree: Path) -> None:
             shutil.copy(file, target)
 
 
-def build(sdk: Path, modules: Path | None, provider: Path | None) -> Path:
-    """The layer's image."""
+def build(sdk: Path, kernel: Kernel, modules: Path | None, provider: Path | None) -> Path:
+    """The layer's image for guests with that kernel."""
 
     def recipe(work: Path, log: Log) -> None:
         tree = work / "tree"
@@ -90,7 +90,7 @@ def build(sdk: Path, modules: Path | None, provider: Path | None) -> Path:
         if PYTHON.is_dir():
             shutil.copytree(PYTHON, tree / "usr/local/lib/verna-tests")
         if modules:
-            install_modules(sdk, log, modules, tree)
+            install_modules(sdk, log, kernel, modules, tree)
         if provider:
             install_provider(provider, tree)
         install_packaging(tree)
@@ -100,4 +100,4 @@ def build(sdk: Path, modules: Path | None, provider: Path | None) -> Path:
     parts = [part.name for part in (modules, provider) if part]
     parts += [path for path in (GUEST, PACKAGING, PROGRAMS, PYTHON, REPO / "kernel/include")
               if path.exists()]
-    return artefact("layer", [sdk.name, *parts], recipe, 5) / "layer.squashfs"
+    return artefact(f"layer{kernel.suffix}", [sdk.name, *parts], recipe, 5) / "layer.squashfs"

@@ -35,11 +35,13 @@ class Guest:
 
     def __init__(self, name: str, folder: Path, *, memory: str = "1G", cpus: int = 1,
                  devices: list[Card | Nic] | None = None, extra: list[str] | None = None,
-                 append: str = "", iommu: bool = False, netns: str = ""):
+                 append: str = "", iommu: bool = False, netns: str = "",
+                 kernel: str = ""):
         self.name, self.folder = name, folder
         self.memory, self.cpus = memory, cpus
         self.devices: list[Card | Nic] = list(devices or [])
         self.extra, self.append, self.iommu = list(extra or []), append, iommu
+        self.kernel = kernel  # its name, see tools/setup; "" is the one that VERNA_KERNEL asks for
         self.netns = netns  # of the host, in which QEMU runs; its taps are there
         self.console = folder / f"{name}.console.log"
         self.accel = ""
@@ -90,7 +92,7 @@ class Guest:
 
     def start(self, wait: bool = True) -> "Guest":
         """Starts QEMU; returns when the guest's agent answers, unless told not to wait."""
-        setup = artefacts()
+        setup = artefacts(self.kernel)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.accel = self.accel or accelerators.choose(setup)
         self._started = time.monotonic()
@@ -204,7 +206,7 @@ class Guest:
 
     def vernactl(self, card: Card, *words: str) -> str:
         """Asks a card of this guest: guest.vernactl(card, "qps") is the answer, as JSON."""
-        command = [*with_sdk(artefacts(), "vernactl"), card.ctl, "--json", *words]
+        command = [*with_sdk(artefacts(self.kernel), "vernactl"), card.ctl, "--json", *words]
         result = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
         if result.returncode:
             raise CommandFailed(f"'vernactl {' '.join(words)}' on guest {self.name} ended with "

@@ -12,11 +12,14 @@ PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def artefacts() -> dict:
-    """Where the set-up put things; see tools/setup."""
-    path = REPO / "build/setup.json"
+def artefacts(kernel: str = "") -> dict:
+    """Where the set-up put things for guests with that kernel; see tools/setup. The default is the
+    one that VERNA_KERNEL asks for, or else the stock one."""
+    kernel = kernel or os.environ.get("VERNA_KERNEL") or "stock"
+    path = REPO / ("build/setup.json" if kernel == "stock" else f"build/setup-{kernel}.json")
     if not path.exists():
-        raise RuntimeError(f"{path} is missing: run 'make setup' first")
+        wish = "" if kernel == "stock" else f" VERNA_KERNEL={kernel}"
+        raise RuntimeError(f"{path} is missing: run 'make setup{wish}' first")
     found = json.loads(path.read_text())
     if override := os.environ.get("VERNA_QEMU"):
         found["qemu"] = override

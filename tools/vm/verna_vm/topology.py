@@ -17,11 +17,13 @@ OUI = "52:54:00"
 
 
 class Topology:
-    """Guests and wires; as a context manager it ends all guests on the way out."""
+    """Guests and wires; as a context manager it ends all guests on the way out. `kernel` is that
+    of all its guests: stock or 7 (default: VERNA_KERNEL, or else stock)."""
 
-    def __init__(self, folder: str | Path):
+    def __init__(self, folder: str | Path, kernel: str = ""):
         self.folder = Path(folder).absolute()
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.kernel = kernel
         self.guests: list[Guest] = []
         self._sockets = Path(tempfile.mkdtemp(prefix="verna-"))
         self._macs = itertools.count(1)
@@ -36,7 +38,7 @@ class Topology:
 
     def guest(self, name: str, **options) -> Guest:
         """A guest that is not started yet; options are those of Guest."""
-        made = Guest(name, self.folder, **options)
+        made = Guest(name, self.folder, **({"kernel": self.kernel} | options))
         self.guests.append(made)
         return made
 
