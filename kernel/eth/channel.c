@@ -17,7 +17,7 @@ static struct verna_channel *verna_channel_alloc(struct verna_eth *eth, u32 inde
 	err = verna_txq_alloc(chan, params->log_tx);
 	if (err)
 		goto del_napi;
-	err = verna_rxq_alloc(chan, params->log_rx, params->mtu);
+	err = verna_rxq_alloc(chan, params);
 	if (err)
 		goto free_txq;
 	return chan;
@@ -175,6 +175,8 @@ int verna_channels_start(struct verna_eth *eth, struct verna_channels *chans)
 		verna_napi_start(chans->chan[i]);
 	}
 	eth->chans = chans;
+	/* XDP may send from now on, see verna_xdp_lock_queue(). */
+	smp_store_release(&eth->tx_open, true);
 	verna_filter_set(eth, true);
 	return 0;
 }
@@ -188,6 +190,8 @@ void verna_channels_stop(struct verna_eth *eth, struct verna_channels *chans)
 {
 	u32 i;
 
+	/* Takes the lock of every queue, so that nobody sends after it. */
+	WRITE_ONCE(eth->tx_open, false);
 	netif_tx_disable(eth->netdev);
 	verna_filter_set(eth, false);
 	for (i = 0; i < chans->num; i++)

@@ -18,6 +18,7 @@
 #include <linux/u64_stats_sync.h>
 #include <linux/workqueue.h>
 #include <net/page_pool/helpers.h>
+#include <net/xdp.h>
 
 #include "verna_core_api.h"
 
@@ -55,16 +56,20 @@ struct verna_eth_cq {
 
 /**
  * struct verna_tx_buf - what a TX descriptor points at
- * @skb: on the last descriptor of a packet
+ * @skb: on the last descriptor of a packet of the stack
+ * @frame: on the last descriptor of a frame of XDP
  * @dma: bus address
  * @len: bytes mapped
  * @page: mapped as a page, else as linear data
+ * @pool: not mapped by us: of a page pool that keeps it mapped
  */
 struct verna_tx_buf {
 	struct sk_buff *skb;
+	struct xdp_frame *frame;
 	dma_addr_t dma;
 	u32 len;
 	bool page;
+	bool pool;
 };
 
 /**
@@ -78,6 +83,7 @@ struct verna_tx_buf {
  * @max_descs: descriptors of one packet
  * @prod: descriptors written; the stack's TX lock protects it
  * @published: of these known to the card
+ * @xdp_flush: frames were put for which the card is to be told; NAPI
  * @cons: descriptors done; written by NAPI alone
  * @mem: record and ring
  * @cq: completions
@@ -93,6 +99,7 @@ struct verna_txq {
 	u32 max_descs;
 	u32 prod;
 	u32 published;
+	bool xdp_flush;
 
 	u32 cons ____cacheline_aligned_in_smp;
 	struct verna_mem mem;
@@ -119,9 +126,13 @@ struct verna_rx_buf {
  * @pool: where buffers come from
  * @mask: descriptors - 1
  * @truesize: bytes of a buffer with headroom and tail for the skb's shared info
+ * @headroom: bytes in front of what the card writes
  * @buf_len: bytes that the card may write
  * @prod: buffers posted
  * @cons: buffers taken back
+ * @xdp: buffers are fit for XDP
+ * @xdp_flush: packets were redirected in this poll
+ * @xdp_info: the queue as XDP knows it
  * @mem: record and ring
  * @cq: completions
  * @live: exists in the card
@@ -134,9 +145,13 @@ struct verna_rxq {
 	struct page_pool *pool;
 	u32 mask;
 	u32 truesize;
+	u32 headroom;
 	u32 buf_len;
 	u32 prod;
 	u32 cons;
+	bool xdp;
+	bool xdp_flush;
+	struct xdp_rxq_info xdp_info;
 	struct verna_mem mem;
 	struct verna_eth_cq cq;
 	bool live;
@@ -168,12 +183,14 @@ struct verna_channel {
  * @log_tx: log2 of TX descriptors
  * @log_rx: log2 of RX descriptors
  * @mtu: decides the size of RX buffers
+ * @xdp: RX buffers are for XDP
  */
 struct verna_params {
 	u32 num;
 	u8 log_tx;
 	u8 log_rx;
 	u32 mtu;
+	bool xdp;
 };
 
 /**
@@ -195,6 +212,7 @@ struct verna_channels {
  * @dropped: packets that could not be mapped or made to fit
  * @csum_none: packets whose checksum was not asked of the card
  * @needs_csum: packets whose checksum the card computes
+ * @xdp_full: times that frames of XDP found no room
  * @gso_packets: packets that the card cuts into segments
  * @gso_bytes: of these
  * @gso_wire_packets: segments that they become
@@ -206,6 +224,7 @@ struct verna_tx_xmit_stats {
 	u64 dropped;
 	u64 csum_none;
 	u64 needs_csum;
+	u64 xdp_full;
 	u64 gso_packets;
 	u64 gso_bytes;
 	u64 gso_wire_packets;
@@ -234,6 +253,10 @@ struct verna_tx_done_stats {
  * @copied: of these: copied because they are short
  * @errors: completions in error
  * @alloc_fail: buffers or skbs that could not be allocated
+ * @xdp_drop: packets that a program dropped
+ * @xdp_tx: packets that a program sent back
+ * @xdp_redirect: packets that a program sent elsewhere
+ * @xdp_error: packets that a program aborted, or that could not go where it said
  * @csum_unnecessary: packets whose checksum the card found right
  * @csum_none: packets whose checksum the card could not check
  * @csum_bad: packets whose checksum the card found wrong
@@ -249,6 +272,10 @@ struct verna_rx_stats {
 	u64 copied;
 	u64 errors;
 	u64 alloc_fail;
+	u64 xdp_drop;
+	u64 xdp_tx;
+	u64 xdp_redirect;
+	u64 xdp_error;
 	u64 csum_unnecessary;
 	u64 csum_none;
 	u64 csum_bad;
@@ -342,6 +369,8 @@ struct verna_hw_totals {
  * @params: for the next set of channels; rtnl
  * @chans: set in use, NULL while closed; rtnl, and the TX path while queues run
  * @restarting: TX queues stand still on purpose
+ * @tx_open: @chans may be sent with; read under a TX queue's lock
+ * @xdp_prog: program of all RX queues, NULL if there is none; written under rtnl
  * @speed: Mbit/s
  * @max_channels: limit of card and vectors; entries of @stats
  * @stats: by queue number
@@ -361,6 +390,8 @@ struct verna_eth {
 	struct verna_params params;
 	struct verna_channels *chans;
 	bool restarting;
+	bool tx_open;
+	struct bpf_prog *xdp_prog;
 	u32 speed;
 	u32 max_channels;
 	struct verna_queue_stats *stats;
@@ -400,23 +431,65 @@ void verna_txq_free(struct verna_channel *chan);
 void verna_txq_reset(struct verna_txq *txq);
 void verna_txq_drain(struct verna_txq *txq);
 struct verna_tx_desc *verna_tx_desc(struct verna_txq *txq, u32 index);
+void verna_tx_put(struct verna_txq *txq, u32 index, dma_addr_t dma, u32 len, bool page);
+void verna_tx_flush(struct verna_txq *txq);
 netdev_tx_t verna_xmit(struct sk_buff *skb, struct net_device *netdev);
+
+static inline u32 verna_txq_room(const struct verna_txq *txq)
+{
+	/* Pairs with the release in verna_tx_poll(). */
+	return txq->mask + 1 - (txq->prod - smp_load_acquire(&txq->cons));
+}
+
+/* Room for this many packets of the largest size before a queue wakes again. */
+static inline u32 verna_txq_wake_room(const struct verna_txq *txq)
+{
+	return min(txq->max_descs * 2, txq->mask + 1);
+}
 
 /* tx_done.c */
 void verna_tx_unmap(struct verna_txq *txq, struct verna_tx_buf *buf);
 void verna_tx_poll(struct verna_txq *txq, int budget);
 
 /* rx.c */
-int verna_rxq_alloc(struct verna_channel *chan, u8 log_size, u32 mtu);
+int verna_rxq_alloc(struct verna_channel *chan, const struct verna_params *params);
 void verna_rxq_free(struct verna_channel *chan);
 void verna_rxq_reset(struct verna_rxq *rxq);
 void verna_rxq_drain(struct verna_rxq *rxq);
-u32 verna_rx_truesize(u32 mtu);
+u32 verna_rx_buf_len(u32 truesize, bool xdp);
+u32 verna_rx_truesize(u32 mtu, bool xdp);
 bool verna_rx_refill(struct verna_rxq *rxq, u32 batch);
 struct verna_rx_desc *verna_rx_desc(struct verna_rxq *rxq, u32 index);
 
+static inline struct verna_rx_buf *verna_rx_buf(struct verna_rxq *rxq, u32 i)
+{
+	return &rxq->bufs[(rxq->cons + i) & rxq->mask];
+}
+
+static inline void *verna_rx_data(const struct verna_rx_buf *buf)
+{
+	return page_address(buf->page) + buf->offset;
+}
+
 /* rx_poll.c */
+void verna_rx_sync(struct verna_rxq *rxq, const struct verna_rx_buf *buf, u32 len);
 int verna_rx_poll(struct verna_rxq *rxq, int budget);
+
+/* xdp.c */
+struct sk_buff *verna_xdp_receive(struct verna_rxq *rxq, struct bpf_prog *prog,
+				  const struct verna_cqe *cqe, u32 len, u32 num_bufs);
+void verna_xdp_poll_end(struct verna_channel *chan);
+int verna_xdp_rxq_init(struct verna_rxq *rxq);
+void verna_xdp_rxq_exit(struct verna_rxq *rxq);
+bool verna_xdp_check_mtu(const struct bpf_prog *prog, u32 mtu);
+int verna_bpf(struct net_device *netdev, struct netdev_bpf *bpf);
+extern const struct xdp_metadata_ops verna_xdp_metadata_ops;
+
+/* xdp_tx.c */
+bool verna_xdp_tx(struct verna_rxq *rxq, struct xdp_buff *xdp);
+void verna_xdp_tx_flush(struct verna_txq *txq);
+int verna_xdp_xmit(struct net_device *netdev, int num, struct xdp_frame **frames,
+		   u32 flags);
 
 /* napi.c */
 void verna_napi_add(struct verna_channel *chan);

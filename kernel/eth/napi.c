@@ -43,6 +43,7 @@ static int verna_napi_poll(struct napi_struct *napi, int budget)
 	if (unlikely(!budget))
 		return 0;
 	done = verna_rx_poll(&chan->rx, budget);
+	verna_xdp_poll_end(chan);
 	if (!verna_rx_refill(&chan->rx, VERNA_RX_REFILL_BATCH))
 		mod_timer(&chan->refill_timer, jiffies + msecs_to_jiffies(10));
 	/* Unarmed, so that nothing comes any more; the reporter restarts it. */
@@ -68,7 +69,11 @@ static void verna_refill_timer(struct timer_list *timer)
 void verna_napi_add(struct verna_channel *chan)
 {
 	timer_setup(&chan->refill_timer, verna_refill_timer, 0);
+#ifdef VERNA_HAVE_NETIF_NAPI_ADD_CONFIG
+	netif_napi_add_config(chan->eth->netdev, &chan->napi, verna_napi_poll, chan->index);
+#else
 	netif_napi_add(chan->eth->netdev, &chan->napi, verna_napi_poll);
+#endif
 }
 
 /** verna_napi_start - let a channel run, whose queues exist @chan: channel */

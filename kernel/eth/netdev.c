@@ -74,11 +74,15 @@ static int verna_change_mtu(struct net_device *netdev, int mtu)
 	struct verna_params params = eth->params;
 	int err;
 
+	if (!verna_xdp_check_mtu(eth->xdp_prog, mtu)) {
+		netdev_warn(netdev, "the XDP program takes one buffer only\n");
+		return -EINVAL;
+	}
 	err = verna_eth_set_hw_mtu(eth, mtu);
 	if (err)
 		return err;
 	params.mtu = mtu;
-	if (verna_rx_truesize(mtu) != verna_rx_truesize(netdev->mtu))
+	if (verna_rx_truesize(mtu, params.xdp) != verna_rx_truesize(netdev->mtu, params.xdp))
 		err = verna_eth_reconfigure(eth, &params);
 	if (err && eth->chans)
 		netdev_warn(netdev, "no memory for better buffers\n");
@@ -106,6 +110,8 @@ static const struct net_device_ops verna_netdev_ops = {
 	.ndo_change_mtu = verna_change_mtu,
 	.ndo_tx_timeout = verna_tx_timeout,
 	.ndo_get_stats64 = verna_get_stats64,
+	.ndo_bpf = verna_bpf,
+	.ndo_xdp_xmit = verna_xdp_xmit,
 };
 
 static void verna_read_mac(struct verna_eth *eth)
@@ -132,6 +138,10 @@ static void verna_netdev_setup(struct verna_eth *eth)
 	netdev->netdev_ops = &verna_netdev_ops;
 	netdev->ethtool_ops = &verna_ethtool_ops;
 	netdev->stat_ops = &verna_stat_ops;
+	netdev->xdp_metadata_ops = &verna_xdp_metadata_ops;
+	netdev->xdp_features = NETDEV_XDP_ACT_BASIC | NETDEV_XDP_ACT_REDIRECT |
+			       NETDEV_XDP_ACT_NDO_XMIT | NETDEV_XDP_ACT_RX_SG |
+			       NETDEV_XDP_ACT_NDO_XMIT_SG;
 	netdev->watchdog_timeo = VERNA_TX_TIMEOUT;
 	netdev->priv_flags |= IFF_UNICAST_FLT | IFF_LIVE_ADDR_CHANGE;
 	netdev->min_mtu = max_t(u32, caps->eth.min_mtu, ETH_MIN_MTU);

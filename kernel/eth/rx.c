@@ -14,18 +14,33 @@ struct verna_rx_desc *verna_rx_desc(struct verna_rxq *rxq, u32 index)
 			    (index & rxq->mask) * sizeof(struct verna_rx_desc));
 }
 
-static u32 verna_rx_buf_len(u32 truesize)
+static u32 verna_rx_headroom(bool xdp)
 {
-	return truesize - VERNA_RX_HEADROOM -
+	return xdp ? XDP_PACKET_HEADROOM : VERNA_RX_HEADROOM;
+}
+
+/**
+ * verna_rx_buf_len - what the card may write into a buffer
+ * @truesize: memory of the buffer
+ * @xdp: it is for XDP
+ */
+u32 verna_rx_buf_len(u32 truesize, bool xdp)
+{
+	return truesize - verna_rx_headroom(xdp) -
 	       SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
 }
 
-/** verna_rx_truesize - bytes of memory per buffer for an MTU @mtu: the MTU */
-u32 verna_rx_truesize(u32 mtu)
+/**
+ * verna_rx_truesize - bytes of memory per buffer
+ * @mtu: packets of it should fit
+ * @xdp: it is for XDP
+ */
+u32 verna_rx_truesize(u32 mtu, bool xdp)
 {
 	u32 half = PAGE_SIZE / 2;
 
-	return mtu + VERNA_ETH_OVERHEAD <= verna_rx_buf_len(half) ? half : PAGE_SIZE;
+	return !xdp && mtu + VERNA_ETH_OVERHEAD <= verna_rx_buf_len(half, false) ?
+	       half : PAGE_SIZE;
 }
 
 static bool verna_rx_buf_alloc(struct verna_rxq *rxq, u32 index)
@@ -40,7 +55,7 @@ static bool verna_rx_buf_alloc(struct verna_rxq *rxq, u32 index)
 		    page_pool_dev_alloc_pages(rxq->pool);
 	if (unlikely(!buf->page))
 		return false;
-	dma = page_pool_get_dma_addr(buf->page) + buf->offset + VERNA_RX_HEADROOM;
+	dma = page_pool_get_dma_addr(buf->page) + buf->offset + rxq->headroom;
 	desc->addr = cpu_to_le64(dma);
 	desc->len = cpu_to_le32(rxq->buf_len);
 	desc->reserved = 0;
@@ -80,7 +95,8 @@ bool verna_rx_refill(struct verna_rxq *rxq, u32 batch)
 	return rxq->prod - rxq->cons >= (rxq->mask + 1) / 4;
 }
 
-static struct page_pool *verna_rx_pool_create(struct verna_channel *chan, u8 log_size)
+static struct page_pool *verna_rx_pool_create(struct verna_channel *chan, u8 log_size,
+					      bool xdp)
 {
 	struct page_pool_params params = {
 		.flags = PP_FLAG_DMA_MAP | PP_FLAG_DMA_SYNC_DEV,
@@ -90,7 +106,7 @@ static struct page_pool *verna_rx_pool_create(struct verna_channel *chan, u8 log
 		.napi = &chan->napi,
 		.netdev = chan->eth->netdev,
 		.queue_idx = chan->index,
-		.dma_dir = DMA_FROM_DEVICE,
+		.dma_dir = xdp ? DMA_BIDIRECTIONAL : DMA_FROM_DEVICE,
 		.max_len = PAGE_SIZE,
 	};
 
@@ -129,27 +145,39 @@ free_bufs:
 /**
  * verna_rxq_alloc - allocate the RX queue of a channel, without buffers
  * @chan: channel, with its NAPI
- * @log_size: log2 of descriptors
- * @mtu: packets of it should fit into few buffers
+ * @params: size of the ring, MTU, and whether buffers are for XDP
  *
  * Return: 0 or -ENOMEM.
  */
-int verna_rxq_alloc(struct verna_channel *chan, u8 log_size, u32 mtu)
+int verna_rxq_alloc(struct verna_channel *chan, const struct verna_params *params)
 {
 	struct verna_rxq *rxq = &chan->rx;
 	int err;
 
 	rxq->chan = chan;
-	rxq->mask = BIT(log_size) - 1;
-	rxq->truesize = verna_rx_truesize(mtu);
-	rxq->buf_len = verna_rx_buf_len(rxq->truesize);
+	rxq->mask = BIT(params->log_rx) - 1;
+	rxq->xdp = params->xdp;
+	rxq->headroom = verna_rx_headroom(rxq->xdp);
+	rxq->truesize = verna_rx_truesize(params->mtu, rxq->xdp);
+	rxq->buf_len = verna_rx_buf_len(rxq->truesize, rxq->xdp);
 	rxq->stats = &chan->eth->stats[chan->index];
-	rxq->pool = verna_rx_pool_create(chan, log_size);
+	rxq->pool = verna_rx_pool_create(chan, params->log_rx, rxq->xdp);
 	if (IS_ERR(rxq->pool))
 		return PTR_ERR(rxq->pool);
-	err = verna_rxq_alloc_mem(chan, log_size);
+	if (rxq->xdp) {
+		err = verna_xdp_rxq_init(rxq);
+		if (err)
+			goto destroy_pool;
+	}
+	err = verna_rxq_alloc_mem(chan, params->log_rx);
 	if (err)
-		page_pool_destroy(rxq->pool);
+		goto exit_xdp;
+	return 0;
+
+exit_xdp:
+	verna_xdp_rxq_exit(rxq);
+destroy_pool:
+	page_pool_destroy(rxq->pool);
 	return err;
 }
 
@@ -161,6 +189,7 @@ void verna_rxq_free(struct verna_channel *chan)
 	verna_eth_cq_free(chan, &rxq->cq);
 	verna_mem_free(chan->eth->vdev, &rxq->mem);
 	kvfree(rxq->bufs);
+	verna_xdp_rxq_exit(rxq);
 	page_pool_destroy(rxq->pool);
 }
 

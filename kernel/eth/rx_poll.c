@@ -15,6 +15,7 @@
  * @hash: if @hashed
  * @hashed: the card has hashed it
  * @bad: the card could not deliver it
+ * @xdp: an XDP program has decided on it
  */
 struct verna_rx_packet {
 	struct sk_buff *skb;
@@ -23,17 +24,8 @@ struct verna_rx_packet {
 	u32 hash;
 	bool hashed;
 	bool bad;
+	bool xdp;
 };
-
-static struct verna_rx_buf *verna_rx_buf(struct verna_rxq *rxq, u32 i)
-{
-	return &rxq->bufs[(rxq->cons + i) & rxq->mask];
-}
-
-static void *verna_rx_data(const struct verna_rx_buf *buf)
-{
-	return page_address(buf->page) + buf->offset;
-}
 
 /* Copies what is needed from a CQE; false if it contradicts the queue. */
 static bool verna_rx_parse(struct verna_rxq *rxq, const struct verna_cqe *cqe,
@@ -54,11 +46,17 @@ static bool verna_rx_parse(struct verna_rxq *rxq, const struct verna_cqe *cqe,
 	       pkt->num_bufs == DIV_ROUND_UP(pkt->len, rxq->buf_len);
 }
 
-static void verna_rx_sync(struct verna_rxq *rxq, const struct verna_rx_buf *buf, u32 len)
+/**
+ * verna_rx_sync - look at what the card has written
+ * @rxq: queue
+ * @buf: buffer
+ * @len: bytes
+ */
+void verna_rx_sync(struct verna_rxq *rxq, const struct verna_rx_buf *buf, u32 len)
 {
 	dma_sync_single_range_for_cpu(verna_device(rxq->chan->eth->vdev),
 				      page_pool_get_dma_addr(buf->page),
-				      buf->offset + VERNA_RX_HEADROOM, len,
+				      buf->offset + rxq->headroom, len,
 				      page_pool_get_dma_dir(rxq->pool));
 }
 
@@ -82,7 +80,7 @@ static struct sk_buff *verna_rx_copy(struct verna_rxq *rxq, u32 len)
 	skb = napi_alloc_skb(&rxq->chan->napi, len);
 	if (skb) {
 		verna_rx_sync(rxq, buf, len);
-		skb_put_data(skb, verna_rx_data(buf) + VERNA_RX_HEADROOM, len);
+		skb_put_data(skb, verna_rx_data(buf) + rxq->headroom, len);
 		verna_stat_inc(&rxq->stats->rx_sync, &rxq->stats->rx.copied);
 	}
 	verna_rx_put_bufs(rxq, 1);
@@ -104,7 +102,7 @@ static struct sk_buff *verna_rx_build(struct verna_rxq *rxq,
 	}
 	skb_mark_for_recycle(skb);
 	verna_rx_sync(rxq, buf, len);
-	skb_reserve(skb, VERNA_RX_HEADROOM);
+	skb_reserve(skb, rxq->headroom);
 	skb_put(skb, len);
 	buf->page = NULL;
 
@@ -113,7 +111,7 @@ static struct sk_buff *verna_rx_build(struct verna_rxq *rxq,
 		len = min(left, rxq->buf_len);
 		left -= len;
 		verna_rx_sync(rxq, buf, len);
-		skb_add_rx_frag(skb, i - 1, buf->page, buf->offset + VERNA_RX_HEADROOM,
+		skb_add_rx_frag(skb, i - 1, buf->page, buf->offset + rxq->headroom,
 				len, rxq->truesize);
 		buf->page = NULL;
 	}
@@ -121,10 +119,16 @@ static struct sk_buff *verna_rx_build(struct verna_rxq *rxq,
 }
 
 /* Turns the buffers at the head of the queue into an skb, and gives them up. */
-static void verna_rx_receive(struct verna_rxq *rxq, struct verna_rx_packet *pkt)
+static void verna_rx_receive(struct verna_rxq *rxq, const struct verna_cqe *cqe,
+			     struct verna_rx_packet *pkt)
 {
+	struct bpf_prog *prog = READ_ONCE(rxq->chan->eth->xdp_prog);
+
+	pkt->xdp = prog && rxq->xdp && !pkt->bad;
 	if (unlikely(pkt->bad))
 		verna_rx_put_bufs(rxq, pkt->num_bufs);
+	else if (pkt->xdp)
+		pkt->skb = verna_xdp_receive(rxq, prog, cqe, pkt->len, pkt->num_bufs);
 	else if (pkt->len <= VERNA_RX_COPYBREAK && pkt->num_bufs == 1)
 		pkt->skb = verna_rx_copy(rxq, pkt->len);
 	else
@@ -137,10 +141,11 @@ static void verna_rx_account(struct verna_rxq *rxq, const struct verna_rx_packet
 	struct verna_queue_stats *stats = rxq->stats;
 
 	u64_stats_update_begin(&stats->rx_sync);
-	if (pkt->skb) {
+	if (pkt->skb || pkt->xdp) {
 		stats->rx.packets++;
 		stats->rx.bytes += pkt->len;
-		stats->rx.multicast += is_multicast_ether_addr(pkt->skb->data);
+		stats->rx.multicast += !pkt->xdp &&
+				       is_multicast_ether_addr(pkt->skb->data);
 	} else if (pkt->bad) {
 		stats->rx.errors++;
 	} else {
@@ -184,7 +189,7 @@ int verna_rx_poll(struct verna_rxq *rxq, int budget)
 		}
 		cq->cons++;
 		done++;
-		verna_rx_receive(rxq, &pkt);
+		verna_rx_receive(rxq, cqe, &pkt);
 		verna_rx_account(rxq, &pkt);
 		if (pkt.skb)
 			verna_rx_deliver(rxq, &pkt);

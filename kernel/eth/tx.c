@@ -14,20 +14,8 @@ struct verna_tx_desc *verna_tx_desc(struct verna_txq *txq, u32 index)
 			    (index & txq->mask) * sizeof(struct verna_tx_desc));
 }
 
-static u32 verna_txq_room(const struct verna_txq *txq)
-{
-	/* Pairs with the release in verna_tx_poll(). */
-	return txq->mask + 1 - (txq->prod - smp_load_acquire(&txq->cons));
-}
-
-/* Room for this many packets of the largest size before a queue wakes again. */
-static u32 verna_txq_wake_room(const struct verna_txq *txq)
-{
-	return min(txq->max_descs * 2, txq->mask + 1);
-}
-
-/* Tells the card of all that was written since the last time. */
-static void verna_tx_flush(struct verna_txq *txq)
+/** verna_tx_flush - tell the card of all that was written since the last time @txq: queue */
+void verna_tx_flush(struct verna_txq *txq)
 {
 	struct verna_dev *vdev = txq->chan->eth->vdev;
 
@@ -49,16 +37,20 @@ static int verna_tx_fit(struct verna_txq *txq, struct sk_buff *skb)
 	return skb_linearize(skb);
 }
 
-static void verna_tx_put(struct verna_txq *txq, u32 index, dma_addr_t dma, u32 len,
-			 bool page)
+/**
+ * verna_tx_put - write a descriptor, without flags
+ * @txq: queue
+ * @index: free-running index
+ * @dma: bus address
+ * @len: bytes
+ * @page: mapped as a page
+ */
+void verna_tx_put(struct verna_txq *txq, u32 index, dma_addr_t dma, u32 len, bool page)
 {
 	struct verna_tx_desc *desc = verna_tx_desc(txq, index);
 	struct verna_tx_buf *buf = &txq->bufs[index & txq->mask];
 
-	buf->skb = NULL;
-	buf->dma = dma;
-	buf->len = len;
-	buf->page = page;
+	*buf = (struct verna_tx_buf) { .dma = dma, .len = len, .page = page };
 	desc->addr = cpu_to_le64(dma);
 	desc->len = cpu_to_le32(len);
 	desc->flags = 0;

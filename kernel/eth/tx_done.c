@@ -9,6 +9,8 @@ void verna_tx_unmap(struct verna_txq *txq, struct verna_tx_buf *buf)
 {
 	struct device *dev = verna_device(txq->chan->eth->vdev);
 
+	if (buf->pool)
+		return;
 	if (buf->page)
 		dma_unmap_page(dev, buf->dma, buf->len, DMA_TO_DEVICE);
 	else
@@ -21,12 +23,16 @@ void verna_tx_unmap(struct verna_txq *txq, struct verna_tx_buf *buf)
  * @packets: packets
  * @bytes: their bytes, as accounted when they were sent
  * @errors: of the packets: refused by the card
+ * @frames: frames of XDP, of which the stack does not know
+ * @frame_bytes: their bytes
  */
 struct verna_tx_done {
 	u32 end;
 	u32 packets;
 	u32 bytes;
 	u32 errors;
+	u32 frames;
+	u32 frame_bytes;
 };
 
 /* Consumes all CQEs; false if one makes no sense. */
@@ -49,6 +55,14 @@ static bool verna_tx_take_cqes(struct verna_txq *txq, struct verna_tx_done *done
 	return true;
 }
 
+static void verna_tx_frame_done(struct verna_tx_buf *buf, struct verna_tx_done *done)
+{
+	done->frames++;
+	done->frame_bytes += xdp_get_frame_len(buf->frame);
+	xdp_return_frame(buf->frame);
+	buf->frame = NULL;
+}
+
 static void verna_tx_reclaim(struct verna_txq *txq, struct verna_tx_done *done, int budget)
 {
 	struct verna_tx_buf *buf;
@@ -57,6 +71,8 @@ static void verna_tx_reclaim(struct verna_txq *txq, struct verna_tx_done *done, 
 	for (i = txq->cons; i != done->end; i++) {
 		buf = &txq->bufs[i & txq->mask];
 		verna_tx_unmap(txq, buf);
+		if (buf->frame)
+			verna_tx_frame_done(buf, done);
 		if (!buf->skb)
 			continue;
 		done->packets++;
@@ -72,11 +88,25 @@ static void verna_tx_account(struct verna_txq *txq, const struct verna_tx_done *
 	struct verna_queue_stats *stats = txq->stats;
 
 	u64_stats_update_begin(&stats->done_sync);
-	stats->done.packets += done->packets - min(done->errors, done->packets);
-	stats->done.bytes += done->bytes;
+	stats->done.packets += done->packets + done->frames -
+				min(done->errors, done->packets + done->frames);
+	stats->done.bytes += done->bytes + done->frame_bytes;
 	stats->done.errors += done->errors;
 	stats->done.wakes += woken;
 	u64_stats_update_end(&stats->done_sync);
+}
+
+/* As __netif_txq_completed_wake(), which does nothing without packets. */
+static int verna_tx_wake(struct verna_txq *txq)
+{
+	/* The room before the state of the queue; pairs with netif_txq_maybe_stop(). */
+	smp_mb();
+	if (likely(!netif_tx_queue_stopped(txq->nq)) ||
+	    READ_ONCE(txq->chan->eth->restarting) ||
+	    txq->mask + 1 - (READ_ONCE(txq->prod) - txq->cons) < verna_txq_wake_room(txq))
+		return 1;
+	netif_tx_wake_queue(txq->nq);
+	return 0;
 }
 
 /**
@@ -103,6 +133,9 @@ void verna_tx_poll(struct verna_txq *txq, int budget)
 					   size - (READ_ONCE(txq->prod) - done.end),
 					   min(txq->max_descs * 2, size),
 					   READ_ONCE(txq->chan->eth->restarting));
+	/* XDP may have filled a queue in which there was nothing of the stack. */
+	if (done.frames && !done.packets)
+		woken = verna_tx_wake(txq);
 	verna_tx_account(txq, &done, !woken);
 }
 
@@ -114,7 +147,10 @@ void verna_txq_drain(struct verna_txq *txq)
 	for (; txq->cons != txq->prod; txq->cons++) {
 		buf = &txq->bufs[txq->cons & txq->mask];
 		verna_tx_unmap(txq, buf);
+		if (buf->frame)
+			xdp_return_frame(buf->frame);
 		dev_kfree_skb_any(buf->skb);
+		buf->frame = NULL;
 		buf->skb = NULL;
 	}
 }
