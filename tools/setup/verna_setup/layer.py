@@ -15,6 +15,7 @@ from .log import Log
 
 PACKAGING = REPO / "kernel/packaging"
 PROGRAMS = REPO / "tests/vm/programs"
+BPF = REPO / "tests/vm/bpf"
 PYTHON = REPO / "tests/vm/guest"  # scripts for the guest, installed as they are
 LIBRARIES = "usr/lib/x86_64-linux-gnu/libibverbs"
 FLAGS = ["-O2", "-g", "-Wall", "-Wextra", "-D_GNU_SOURCE", f"-I{REPO}/kernel/include"]
@@ -30,6 +31,15 @@ def compile_programs(sdk: Path, log: Log, target: Path) -> None:
     for source in programs():
         sdk_module.run(sdk, log, ["gcc", *FLAGS, f"-I{PROGRAMS}", source, "-o",
                                   target / source.stem, "-libverbs", "-lrdmacm", "-lpthread"])
+
+
+def compile_bpf(sdk: Path, log: Log, target: Path) -> None:
+    """BPF programs, for `ip link set dev X xdpdrv object NAME.bpf.o program Y`."""
+    target.mkdir(parents=True, exist_ok=True)
+    for source in sorted(BPF.glob("*.c")):
+        sdk_module.run(sdk, log, ["clang", "-O2", "-g", "-Wall", "-target", "bpf",
+                                  "-I/usr/include/x86_64-linux-gnu", "-c", source, "-o",
+                                  target / f"{source.stem}.bpf.o"])
 
 
 def install_agent(sdk: Path, log: Log, tree: Path) -> None:
@@ -89,6 +99,7 @@ def build(sdk: Path, kernel: Kernel, modules: Path | None, provider: Path | None
         compile_programs(sdk, log, tree / "usr/local/bin")
         if PYTHON.is_dir():
             shutil.copytree(PYTHON, tree / "usr/local/lib/verna-tests")
+        compile_bpf(sdk, log, tree / "usr/local/lib/verna-tests")
         if modules:
             install_modules(sdk, log, kernel, modules, tree)
         if provider:
@@ -98,6 +109,6 @@ def build(sdk: Path, kernel: Kernel, modules: Path | None, provider: Path | None
         shutil.rmtree(tree)
 
     parts = [part.name for part in (modules, provider) if part]
-    parts += [path for path in (GUEST, PACKAGING, PROGRAMS, PYTHON, REPO / "kernel/include")
+    parts += [path for path in (GUEST, PACKAGING, PROGRAMS, BPF, PYTHON, REPO / "kernel/include")
               if path.exists()]
     return artefact(f"layer{kernel.suffix}", [sdk.name, *parts], recipe, 5) / "layer.squashfs"
