@@ -13,6 +13,7 @@
 #include <linux/ipv6.h>
 
 #include "eth.h"
+#include "verna_compat.h"
 
 /**
  * struct verna_xdp_buff - what a program sees, and what it may ask about it

@@ -101,6 +101,7 @@ bool verna_xdp_tx(struct verna_rxq *rxq, struct xdp_buff *xdp)
 	if (unlikely(!frame))
 		return false;
 	__netif_tx_lock(txq->nq, smp_processor_id());
+	/* Pairs with verna_channels_start(). */
 	if (likely(smp_load_acquire(&txq->chan->eth->tx_open)))
 		err = verna_xdp_put(txq, frame, true);
 	if (likely(!err)) {
@@ -116,6 +117,7 @@ void verna_xdp_tx_flush(struct verna_txq *txq)
 {
 	__netif_tx_lock(txq->nq, smp_processor_id());
 	txq->xdp_flush = false;
+	/* Pairs with verna_channels_start(). */
 	if (smp_load_acquire(&txq->chan->eth->tx_open))
 		verna_tx_flush(txq);
 	__netif_tx_unlock(txq->nq);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * XDP programs of the guest tests, each for packets of one buffer (xdp_NAME) and of
  * several (xdp_NAME_frags). They touch frames of type 0x88b5 (for experiments) alone; all

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * bpf_map PROGRAM-ID MAP INDEX [VALUE]: reads or writes a 64-bit entry of an array map of a
  * loaded BPF program.
