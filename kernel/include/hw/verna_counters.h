@@ -81,14 +81,20 @@
 	X(rx_csum_bad, "packets with a wrong checksum; they are delivered") \
 	X(rx_merged_packets, "packets delivered that were merged from several") \
 	X(rx_merged_wire_packets, "of rx_packets: these were merged") \
-	X(rx_loopback, "packets that came back in loopback mode")
+	X(rx_loopback, "packets that came back in loopback mode") \
+	X(tx_tso_packets, "packets cut into segments (TSO, USO)") \
+	X(tx_tso_segments, "of tx_packets: segments of these") \
+	X(tx_csum, "of tx_packets: with a checksum that the card wrote")
 
 #define VERNA_TXQ_COUNTERS(X) \
 	X(packets, "packets sent") \
 	X(bytes, "bytes sent") \
 	X(drops, "packets refused or not sent") \
 	X(doorbells, "doorbells rung for this queue") \
-	X(completions, "completion entries written")
+	X(completions, "completion entries written") \
+	X(tso_packets, "packets cut into segments (TSO, USO)") \
+	X(tso_segments, "of packets: segments of these") \
+	X(csum, "of packets: with a checksum that the card wrote")
 
 #define VERNA_RXQ_COUNTERS(X) \
 	X(packets, "packets delivered") \

@@ -38,11 +38,14 @@
  *	result of 0 is written as 0xffff if it is a UDP checksum, that is, if
  *	@csum_offset is 6. TSO, USO: zero.
  * @mss: TSO, USO: payload bytes of each segment but the last, at least 1
- * @hdr_len: TSO, USO: bytes of all headers, which begin every segment
+ * @hdr_len: TSO, USO: bytes of all headers, which begin every segment, at most
+ *	VERNA_TX_MAX_HDR
  * @l3_offset: TSO, USO: the (inner) IPv4 or IPv6 header
  * @outer_l3_offset: TSO, USO in a tunnel: the outer IPv4 or IPv6 header, else 0
  * @outer_l4_offset: TSO, USO in a tunnel: its UDP or GRE header; 0 if IP is in IP
  * @reserved: zero
+ *
+ * Fields of which no flag makes use are zero.
  *
  * A packet is 1..verna_cap_eth.max_tx_frags descriptors, the last with EOP; it
  * is an Ethernet frame without FCS of 14 bytes up to MTU + 22 (two VLAN tags are
@@ -99,6 +102,7 @@ struct verna_rx_desc {
 };
 VERNA_ASSERT_SIZE(verna_rx_desc, 16);
 
+#define VERNA_TX_MAX_HDR	512u
 #define VERNA_ETH_MIN_FRAME	60u	/* without FCS */
 #define VERNA_ETH_OVERHEAD	22u	/* header and two VLAN tags beyond the MTU */
 #define VERNA_RSS_KEY_SIZE	40u

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ctrl/caps.h"
 
+#include "eth/tx_request.h"
 #include "hw/verna_regs.h"
 #include "queue/queue_memory.h"
 
@@ -46,7 +47,7 @@ verna_cap_dev device_caps(const DeviceLimits& limits) {
 verna_cap_eth ethernet_caps(const EthLimits& limits) {
   verna_cap_eth cap{};
   cap.hdr = header<verna_cap_eth>(VERNA_CAP_ETH, 2);
-  cap.features = VERNA_ETH_F_RSS;
+  cap.features = VERNA_ETH_F_RSS | kTxFeatures;
   cap.max_txqs = limits.max_queues;
   cap.max_rxqs = limits.max_queues;
   cap.log_max_entries = limits.log_max_entries;
@@ -55,6 +56,7 @@ verna_cap_eth ethernet_caps(const EthLimits& limits) {
   cap.max_mtu = limits.max_mtu;
   cap.max_tx_frags = kMaxTxFrags;
   cap.rss_table_size = Rss::kTableSize;
+  cap.max_tso_bytes = kMaxTsoBytes;
   cap.max_rss_contexts = 1;
   cap.max_tx_classes = 1;
   return cap;

@@ -21,6 +21,8 @@ struct EthLimits {
 /// up.
 inline constexpr uint16_t kMaxTxFrags = 32;
 inline constexpr uint32_t kMaxBufferBytes = 65536;
+/// Longest packet to cut into segments, headers included: what Linux makes at most (BIG TCP).
+inline constexpr uint32_t kMaxTsoBytes = 524288;
 inline constexpr uint32_t kMinRxBufferBytes = 64;
 
 }  // namespace verna

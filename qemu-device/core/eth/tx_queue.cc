@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "eth/tx_queue.h"
 
+#include "eth/tx_offload.h"
+#include "eth/tx_request.h"
+
 namespace verna {
-namespace {
-
-constexpr uint32_t kMacHeader = 14;
-
-/// No offload is offered yet, so none of its fields may be used.
-bool uses_offload(const verna_tx_desc& d) {
-  return (d.flags & ~VERNA_TX_F_EOP) || d.vlan_tci || d.csum_start || d.csum_offset || d.mss ||
-         d.hdr_len || d.l3_offset || d.outer_l3_offset || d.outer_l4_offset;
-}
-
-bool is_bad(const verna_tx_desc& d) {
-  return d.len == 0 || d.len > kMaxBufferBytes || d.reserved || uses_offload(d);
-}
-
-}  // namespace
-
 TxQueue::Init TxQueue::init(EthQueueSetup setup) {
   id_ = setup.id;
   fn_ = setup.fn;
@@ -36,7 +23,7 @@ bool TxQueue::poll(Nanos) {
     stop();
     return false;
   }
-  return ring_.available() > incomplete_;
+  return in_progress_ || ring_.available() > incomplete_;
 }
 
 TxSource::Result TxQueue::transmit(uint32_t byte_budget, Nanos now) {
@@ -54,33 +41,32 @@ TxSource::Result TxQueue::transmit(uint32_t byte_budget, Nanos now) {
   return step == Step::kWireFull ? Result::kWireFull : Result::kIdle;
 }
 
-/// Sends or refuses the packet at the head of the ring.
+/// Sends the next frame of the packet at the head of the ring, or refuses the packet.
 TxQueue::Step TxQueue::send_one(uint32_t* bytes, Nanos now) {
-  Packet packet;
-  const Step step = collect(&packet);
-  if (step != Step::kSent) return step;
-
-  context_.trace.next_packet();
-  context_.trace.point(Stage::kTxFetch, id_, ring_.next_index());
-  if (packet.bad || packet.bytes < kMacHeader || packet.bytes > context_.mtu + VERNA_ETH_OVERHEAD) {
-    refuse(packet, VERNA_CQE_ETH_DESC_ERR, VERNA_ETH_tx_drop_desc, now);
-    return Step::kSent;
+  if (!in_progress_) {
+    const Step step = collect();
+    if (step != Step::kSent) return step;
+    if (!start_packet(now)) return Step::kSent;
   }
-  const auto length = static_cast<uint32_t>(packet.bytes);
-  uint8_t* frame = context_.wire.reserve(length);
+  const uint32_t tag = tx_tag_bytes(packet_.request());
+  const uint32_t length = next_length();
+  uint8_t* frame = context_.wire.reserve(length + tag);
   if (!frame) return Step::kWireFull;
-  if (!gather(packet, frame)) {
-    refuse(packet, VERNA_CQE_ETH_DMA_ERR, VERNA_ETH_tx_drop_dma, now);
+  if (!write_packet(frame + tag, length)) {
+    refuse(VERNA_CQE_ETH_DMA_ERR, VERNA_ETH_tx_drop_dma, now);
     return Step::kSent;
   }
-  context_.trace.point(Stage::kTxSend, id_, length);
-  finish(packet, context_.wire.commit(length));
-  *bytes = length;
+  if (tag) tx_insert_tag(packet_.request(), frame);
+  context_.trace.point(Stage::kTxSend, id_, length + tag);
+  count_frame(length + tag, context_.wire.commit(length + tag));
+  if (!packet_.segmented() || segmenter_.done()) finish();
+  *bytes = length + tag;
   return Step::kSent;
 }
 
 /// Copies descriptors up to EOP. kSent means that the packet is whole.
-TxQueue::Step TxQueue::collect(Packet* packet) {
+TxQueue::Step TxQueue::collect() {
+  packet_.bytes = 0;
   for (uint32_t i = 0; i < kMaxTxFrags; i++) {
     if (i >= ring_.available() && !ring_.refresh()) {
       stop();
@@ -95,12 +81,11 @@ TxQueue::Step TxQueue::collect(Packet* packet) {
       stop();
       return Step::kStopped;
     }
-    verna_tx_desc& d = packet->frags[i];
+    verna_tx_desc& d = packet_.frags[i];
     std::memcpy(&d, entry, sizeof d);
-    packet->bytes += d.len;
-    packet->bad |= is_bad(d);
+    packet_.bytes += d.len;
     if (d.flags & VERNA_TX_F_EOP) {
-      packet->count = i + 1;
+      packet_.count = i + 1;
       incomplete_ = 0;
       return Step::kSent;
     }
@@ -109,39 +94,81 @@ TxQueue::Step TxQueue::collect(Packet* packet) {
   return Step::kStopped;
 }
 
-bool TxQueue::gather(const Packet& packet, uint8_t* frame) {
-  for (uint32_t i = 0; i < packet.count; i++) {
-    const verna_tx_desc& d = packet.frags[i];
-    if (!context_.bus.read(fn_, d.addr, frame, d.len)) return false;
-    frame += d.len;
+/// Checks a packet, and the headers of one that is to be cut. False: it was refused.
+bool TxQueue::start_packet(Nanos now) {
+  context_.trace.next_packet();
+  context_.trace.point(Stage::kTxFetch, id_, ring_.next_index());
+  auto begun = Segmenter::Begin::kBad;
+  if (tx_request_valid(packet_, max_frame())) {
+    begun = Segmenter::Begin::kReady;
+    if (packet_.segmented())
+      begun = segmenter_.begin(context_.bus, fn_, packet_,
+                               max_frame() - tx_tag_bytes(packet_.request()));
+    else
+      reader_.start(&packet_);
   }
+  in_progress_ = begun == Segmenter::Begin::kReady;
+  if (begun == Segmenter::Begin::kBad) refuse(VERNA_CQE_ETH_DESC_ERR, VERNA_ETH_tx_drop_desc, now);
+  if (begun == Segmenter::Begin::kDmaFault)
+    refuse(VERNA_CQE_ETH_DMA_ERR, VERNA_ETH_tx_drop_dma, now);
+  return in_progress_;
+}
+
+/// Bytes of the next frame without the tag that is inserted.
+uint32_t TxQueue::next_length() const {
+  return packet_.segmented() ? segmenter_.next_length() : static_cast<uint32_t>(packet_.bytes);
+}
+
+/// Reads the next frame from host memory and finishes its headers. False: DMA failed.
+bool TxQueue::write_packet(uint8_t* packet, uint32_t length) {
+  if (packet_.segmented()) return segmenter_.write(context_.bus, fn_, packet);
+  if (!reader_.read(context_.bus, fn_, packet, length)) return false;
+  tx_write_checksum(packet_.request(), packet, length);
   return true;
 }
 
-/// The packets before it must be seen to have gone well, so they get their own CQE.
-void TxQueue::refuse(const Packet& packet, verna_cqe_status status, verna_eth_counter reason,
-                     Nanos now) {
+/// The packets before it must be seen to have gone well, so they get their own CQE. Segments that
+/// are on the wire stay there.
+void TxQueue::refuse(verna_cqe_status status, verna_eth_counter reason, Nanos now) {
   complete(now);
+  in_progress_ = false;
   context_.counters.eth[reason]++;
-  context_.trace.point(Stage::kDrop, VERNA_COUNTERS_ETH << 16 | reason, packet.bytes);
+  context_.trace.point(Stage::kDrop, VERNA_COUNTERS_ETH << 16 | reason, packet_.bytes);
   counters[VERNA_TXQ_drops]++;
-  const uint32_t eop = ring_.next_index() + packet.count - 1;
-  ring_.consume(packet.count);
+  const uint32_t eop = ring_.next_index() + packet_.count - 1;
+  ring_.consume(packet_.count);
   write_cqe(eop, status, now);
 }
 
-void TxQueue::finish(const Packet& packet, bool sent) {
-  if (sent) {
-    context_.counters.eth[VERNA_ETH_tx_packets]++;
-    context_.counters.eth[VERNA_ETH_tx_bytes] += packet.bytes;
-    counters[VERNA_TXQ_packets]++;
-    counters[VERNA_TXQ_bytes] += packet.bytes;
-  } else {
-    context_.counters.eth[VERNA_ETH_tx_drop_link_down]++;
+void TxQueue::count_frame(uint32_t length, bool sent) {
+  auto& eth = context_.counters.eth;
+  if (!sent) {
+    eth[VERNA_ETH_tx_drop_link_down]++;
     counters[VERNA_TXQ_drops]++;
+    return;
   }
-  last_done_ = ring_.next_index() + packet.count - 1;
-  ring_.consume(packet.count);
+  const uint16_t flags = packet_.request().flags;
+  const uint32_t segment = packet_.segmented();
+  const uint32_t summed = segment || (flags & (VERNA_TX_F_CSUM | VERNA_TX_F_CRC32C));
+  eth[VERNA_ETH_tx_packets]++;
+  eth[VERNA_ETH_tx_bytes] += length;
+  eth[VERNA_ETH_tx_tso_segments] += segment;
+  eth[VERNA_ETH_tx_csum] += summed;
+  counters[VERNA_TXQ_packets]++;
+  counters[VERNA_TXQ_bytes] += length;
+  counters[VERNA_TXQ_tso_segments] += segment;
+  counters[VERNA_TXQ_csum] += summed;
+}
+
+/// All frames of the packet have gone.
+void TxQueue::finish() {
+  in_progress_ = false;
+  if (packet_.segmented()) {
+    context_.counters.eth[VERNA_ETH_tx_tso_packets]++;
+    counters[VERNA_TXQ_tso_packets]++;
+  }
+  last_done_ = ring_.next_index() + packet_.count - 1;
+  ring_.consume(packet_.count);
   unreported_++;
 }
 

@@ -6,7 +6,8 @@
 
 #include "base/counters.h"
 #include "base/trace.h"
-#include "eth/eth_limits.h"
+#include "eth/segmenter.h"
+#include "eth/tx_packet.h"
 #include "hw/verna_cmd.h"
 #include "hw/verna_eth.h"
 #include "mac/mac.h"
@@ -38,6 +39,9 @@ struct EthQueueSetup {
 
 /// Sends packets in the order of posting and completes them in batches. A packet that breaks a rule
 /// is completed in error and the queue goes on; a queue whose ring itself is broken stops.
+///
+/// The unit of work is a frame: a packet that is cut into segments may rest between any two of them
+/// (wire full, budget used up) and goes on in a later turn.
 class TxQueue : public TxSource {
  public:
   explicit TxQueue(EthContext& context) : context_(context) {}
@@ -64,18 +68,16 @@ class TxQueue : public TxSource {
 
  private:
   enum class Step { kSent, kIncomplete, kWireFull, kStopped };
-  struct Packet {
-    std::array<verna_tx_desc, kMaxTxFrags> frags;
-    uint32_t count = 0;  // descriptors
-    uint64_t bytes = 0;
-    bool bad = false;  // breaks a rule of verna_eth.h
-  };
 
   Step send_one(uint32_t* bytes, Nanos now);
-  Step collect(Packet* packet);
-  bool gather(const Packet& packet, uint8_t* frame);
-  void refuse(const Packet& packet, verna_cqe_status status, verna_eth_counter reason, Nanos now);
-  void finish(const Packet& packet, bool sent);
+  Step collect();
+  bool start_packet(Nanos now);
+  bool write_packet(uint8_t* packet, uint32_t length);
+  uint32_t next_length() const;
+  uint32_t max_frame() const { return context_.mtu + VERNA_ETH_OVERHEAD; }
+  void refuse(verna_cqe_status status, verna_eth_counter reason, Nanos now);
+  void count_frame(uint32_t length, bool sent);
+  void finish();
   void complete(Nanos now);
   void write_cqe(uint32_t index, verna_cqe_status status, Nanos now);
   void stop();
@@ -94,6 +96,12 @@ class TxQueue : public TxSource {
   uint32_t unreported_ = 0;  // packets done that no CQE tells yet
   uint32_t last_done_ = 0;   // index of the last descriptor of them
   uint32_t incomplete_ = 0;  // descriptors at the head that have no EOP yet
+
+  // The packet at the head of the ring. Its descriptors are consumed when it is done.
+  bool in_progress_ = false;  // it was checked, and frames of it are left
+  TxPacket packet_;
+  TxReader reader_;
+  Segmenter segmenter_;
 };
 
 }  // namespace verna
