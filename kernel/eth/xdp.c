@@ -106,7 +106,7 @@ static struct sk_buff *verna_xdp_build(struct verna_rxq *rxq, struct xdp_buff *x
 	skb->len += frags_size;
 	skb->data_len += frags_size;
 	skb->truesize += nr_frags * rxq->truesize;
-	skb->pfmemalloc |= xdp_buff_is_frag_pfmemalloc(xdp);
+	skb->pfmemalloc |= !!(xdp->flags & XDP_FLAGS_FRAGS_PF_MEMALLOC);
 	return skb;
 }
 
