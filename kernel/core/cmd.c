@@ -157,7 +157,7 @@ void verna_cmdq_poll(struct verna_dev *vdev)
 	spin_unlock_irqrestore(&q->lock, flags);
 
 	if (broken)
-		verna_dev_fail(vdev, "admin completion out of order");
+		verna_cmdq_fail(vdev, "admin completion out of order");
 }
 
 /* Writes a command into the ring; sleeps while the ring is full. */
@@ -240,6 +240,13 @@ static int verna_cmd_wait_done(struct verna_dev *vdev, struct verna_cmd_wait *wa
 	return -ETIMEDOUT;
 }
 
+/** verna_cmdq_fail - give the card up for its admin queue's sake @vdev: card @why: cause */
+void verna_cmdq_fail(struct verna_dev *vdev, const char *why)
+{
+	WRITE_ONCE(vdev->cmdq.failed, true);
+	verna_dev_fail(vdev, why);
+}
+
 static int verna_cmd_run(struct verna_dev *vdev, void *cmd, size_t len,
 			 struct verna_cmd_comp *comp)
 {
@@ -260,7 +267,8 @@ static int verna_cmd_run(struct verna_dev *vdev, void *cmd, size_t len,
 		dev_err(verna_device(vdev), "command %s (0x%04x) got no answer\n",
 			verna_cmd_name(le16_to_cpu(hdr->opcode)),
 			le16_to_cpu(hdr->opcode));
-		verna_dev_fail(vdev, "command timeout");
+		WRITE_ONCE(vdev->cmdq.timeouts, vdev->cmdq.timeouts + 1);
+		verna_cmdq_fail(vdev, "command timeout");
 	}
 	*comp = wait.comp;
 	return err;

@@ -85,6 +85,8 @@ struct verna_cmd_record {
  * @cons: completions taken
  * @open: commands are accepted
  * @events: vector 0 tells of completions; before that they are polled
+ * @failed: it is why the card was given up; for the reporter
+ * @timeouts: commands that got no answer
  * @slots: by position in the ring
  * @history: the last commands
  * @history_next: free-running index into @history
@@ -100,6 +102,8 @@ struct verna_cmdq {
 	u32 cons;
 	bool open;
 	bool events;
+	bool failed;
+	u32 timeouts;
 	struct verna_cmd_slot slots[VERNA_AQ_SIZE];
 	struct verna_cmd_record history[VERNA_CMD_HISTORY];
 	u32 history_next;
@@ -149,6 +153,31 @@ struct verna_irq {
 	char name[40];
 };
 
+/** enum verna_reporter - devlink health reporters, see reporters.c */
+enum verna_reporter {
+	VERNA_REPORTER_FW,
+	VERNA_REPORTER_CMD,
+	VERNA_REPORTER_TX,
+	VERNA_REPORTER_RX,
+	VERNA_NUM_REPORTERS,
+};
+
+/**
+ * struct verna_report - a failure of Ethernet queues on its way to a reporter
+ * @vdev: the card
+ * @work: reports it
+ * @reason: what is reported
+ * @restart: new queues would help
+ * @reporter: who hears of it
+ */
+struct verna_report {
+	struct verna_dev *vdev;
+	struct work_struct work;
+	const char *reason;
+	bool restart;
+	enum verna_reporter reporter;
+};
+
 /**
  * struct verna_dev - a card
  * @pdev: PCI device
@@ -181,12 +210,10 @@ struct verna_irq {
  * @adev_id: number in its name
  * @health: watchdog
  * @recover_work: reports a failure
- * @tx_work: reports a hung or failed Ethernet queue
- * @tx_reason: what @tx_work reports
+ * @queue_reports: of hung or failed Ethernet queues, by enum verna_queue_kind
  * @heartbeat: last value seen
  * @heartbeat_seen: jiffies when it changed last
- * @fw_reporter: devlink health reporter of the card
- * @tx_reporter: devlink health reporter of the TX queues
+ * @reporters: devlink health reporters
  * @recoveries: times the card was recovered
  * @debugfs: directory
  */
@@ -226,12 +253,10 @@ struct verna_dev {
 
 	struct delayed_work health;
 	struct work_struct recover_work;
-	struct work_struct tx_work;
-	const char *tx_reason;
+	struct verna_report queue_reports[VERNA_QUEUE_RX + 1];
 	u32 heartbeat;
 	unsigned long heartbeat_seen;
-	struct devlink_health_reporter *fw_reporter;
-	struct devlink_health_reporter *tx_reporter;
+	struct devlink_health_reporter *reporters[VERNA_NUM_REPORTERS];
 	u32 recoveries;
 
 	struct dentry *debugfs;
@@ -245,10 +270,12 @@ void verna_down(struct verna_dev *vdev);
 void verna_teardown(struct verna_dev *vdev);
 int verna_recover(struct verna_dev *vdev);
 void verna_allow_recovery(struct verna_dev *vdev, bool allow);
+void verna_block_recovery(struct verna_dev *vdev);
 const char *verna_state_name(struct verna_dev *vdev);
 
 /* pci.c */
 extern struct pci_driver verna_pci_driver;
+int verna_start(struct verna_dev *vdev);
 
 /* caps.c */
 int verna_caps_read(struct verna_dev *vdev);
@@ -259,6 +286,7 @@ void verna_cmdq_use_events(struct verna_dev *vdev, bool on);
 void verna_cmdq_close(struct verna_dev *vdev);
 void verna_cmdq_stop(struct verna_dev *vdev);
 void verna_cmdq_poll(struct verna_dev *vdev);
+void verna_cmdq_fail(struct verna_dev *vdev, const char *why);
 const char *verna_cmd_name(u16 opcode);
 
 /* irq.c */
@@ -288,10 +316,11 @@ void verna_health_init(struct verna_dev *vdev);
 void verna_health_start(struct verna_dev *vdev);
 void verna_health_stop(struct verna_dev *vdev);
 void verna_health_exit(struct verna_dev *vdev);
-void verna_health_report(struct verna_dev *vdev);
 
 /* devlink.c */
 extern const struct devlink_ops verna_devlink_ops;
+
+/* reporters.c */
 int verna_reporters_create(struct verna_dev *vdev);
 void verna_reporters_destroy(struct verna_dev *vdev);
 

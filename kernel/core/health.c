@@ -45,50 +45,57 @@ static void verna_recover_work(struct work_struct *work)
 {
 	struct verna_dev *vdev = container_of(work, struct verna_dev, recover_work);
 	const char *reason = READ_ONCE(vdev->fail_reason);
+	enum verna_reporter which = xchg(&vdev->cmdq.failed, false) ? VERNA_REPORTER_CMD :
+								      VERNA_REPORTER_FW;
 
-	devlink_health_report(vdev->fw_reporter, reason ?: "unknown", vdev);
+	devlink_health_report(vdev->reporters[which], reason ?: "unknown", NULL);
 }
 
-static void verna_tx_work(struct work_struct *work)
+static void verna_queue_work(struct work_struct *work)
 {
-	struct verna_dev *vdev = container_of(work, struct verna_dev, tx_work);
-	const char *reason = READ_ONCE(vdev->tx_reason);
+	struct verna_report *report = container_of(work, struct verna_report, work);
+	struct verna_dev *vdev = report->vdev;
 
 	/* Queues of a card that is gone, which a read finds out, are not the matter. */
 	verna_reg_read(vdev, VERNA_REG_STATUS);
 	if (!verna_dev_is_up(vdev))
 		return;
-	devlink_health_report(vdev->tx_reporter, reason ?: "unknown", vdev);
+	devlink_health_report(vdev->reporters[report->reporter], READ_ONCE(report->reason),
+			      report);
 }
 
-static void verna_health_tx_report(struct verna_dev *vdev, const char *reason)
+void verna_health_queue_error(struct verna_dev *vdev, enum verna_queue_kind kind,
+			      const char *what, u32 id, bool restart)
 {
+	struct verna_report *report = &vdev->queue_reports[kind];
 	unsigned long flags;
 
+	dev_err_ratelimited(verna_device(vdev), "%s queue %u: %s\n",
+			    kind == VERNA_QUEUE_TX ? "TX" : "RX", id, what);
 	spin_lock_irqsave(&vdev->state_lock, flags);
-	WRITE_ONCE(vdev->tx_reason, reason);
+	WRITE_ONCE(report->reason, what);
+	WRITE_ONCE(report->restart, restart);
 	if (vdev->recoverable)
-		queue_work(system_unbound_wq, &vdev->tx_work);
+		queue_work(system_unbound_wq, &report->work);
 	spin_unlock_irqrestore(&vdev->state_lock, flags);
 }
 
-void verna_health_tx_timeout(struct verna_dev *vdev, u32 txq)
+static void verna_report_init(struct verna_dev *vdev, enum verna_queue_kind kind,
+			      enum verna_reporter reporter)
 {
-	dev_err(verna_device(vdev), "TX queue %u hangs\n", txq);
-	verna_health_tx_report(vdev, "TX timeout");
-}
+	struct verna_report *report = &vdev->queue_reports[kind];
 
-void verna_health_queue_error(struct verna_dev *vdev, const char *kind, u32 id)
-{
-	dev_err_ratelimited(verna_device(vdev), "%s queue %u: error\n", kind, id);
-	verna_health_tx_report(vdev, "queue error");
+	report->vdev = vdev;
+	report->reporter = reporter;
+	INIT_WORK(&report->work, verna_queue_work);
 }
 
 void verna_health_init(struct verna_dev *vdev)
 {
 	INIT_DELAYED_WORK(&vdev->health, verna_health_work);
 	INIT_WORK(&vdev->recover_work, verna_recover_work);
-	INIT_WORK(&vdev->tx_work, verna_tx_work);
+	verna_report_init(vdev, VERNA_QUEUE_TX, VERNA_REPORTER_TX);
+	verna_report_init(vdev, VERNA_QUEUE_RX, VERNA_REPORTER_RX);
 }
 
 /** verna_health_start - begin to watch a card that is up @vdev: the card */
@@ -109,5 +116,6 @@ void verna_health_stop(struct verna_dev *vdev)
 void verna_health_exit(struct verna_dev *vdev)
 {
 	cancel_work_sync(&vdev->recover_work);
-	cancel_work_sync(&vdev->tx_work);
+	cancel_work_sync(&vdev->queue_reports[VERNA_QUEUE_TX].work);
+	cancel_work_sync(&vdev->queue_reports[VERNA_QUEUE_RX].work);
 }

@@ -120,6 +120,20 @@ void verna_allow_recovery(struct verna_dev *vdev, bool allow)
 }
 
 /**
+ * verna_block_recovery - failures are not acted upon until recovery is allowed again
+ * @vdev: the card
+ *
+ * Unlike verna_allow_recovery() it does not wait: a recovery under way waits for locks
+ * that the caller has, and finds nothing to do when it gets them.
+ */
+void verna_block_recovery(struct verna_dev *vdev)
+{
+	spin_lock_irq(&vdev->state_lock);
+	vdev->recoverable = false;
+	spin_unlock_irq(&vdev->state_lock);
+}
+
+/**
  * verna_hw_reset - reset the card and wait until it is ready
  * @vdev: the card
  *

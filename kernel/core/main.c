@@ -25,6 +25,11 @@ const struct verna_caps *verna_caps(struct verna_dev *vdev)
 }
 EXPORT_SYMBOL_GPL(verna_caps);
 
+struct net *verna_net(struct verna_dev *vdev)
+{
+	return devlink_net(vdev->devlink);
+}
+
 struct net_device *verna_netdev(struct verna_dev *vdev)
 {
 	return vdev->netdev;

@@ -68,7 +68,8 @@ static void verna_pci_disable(struct verna_dev *vdev)
 	pci_disable_device(vdev->pdev);
 }
 
-static int verna_start(struct verna_dev *vdev)
+/** verna_start - bring a card that is DOWN up from a reset @vdev: the card */
+int verna_start(struct verna_dev *vdev)
 {
 	int err;
 

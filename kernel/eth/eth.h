@@ -28,6 +28,7 @@
 #define VERNA_RX_HEADROOM	(NET_SKB_PAD + NET_IP_ALIGN)
 #define VERNA_RX_COPYBREAK	256
 #define VERNA_RX_REFILL_BATCH	16
+#define VERNA_RX_STARVED	500	/* polls, 10 ms apart, that are worth a report */
 
 struct verna_channel;
 struct verna_eth;
@@ -130,6 +131,7 @@ struct verna_rx_buf {
  * @buf_len: bytes that the card may write
  * @prod: buffers posted
  * @cons: buffers taken back
+ * @starved: polls in succession that found no memory while few buffers are left
  * @xdp: buffers are fit for XDP
  * @xdp_flush: packets were redirected in this poll
  * @xdp_info: the queue as XDP knows it
@@ -149,6 +151,7 @@ struct verna_rxq {
 	u32 buf_len;
 	u32 prod;
 	u32 cons;
+	u32 starved;
 	bool xdp;
 	bool xdp_flush;
 	struct xdp_rxq_info xdp_info;
@@ -419,6 +422,7 @@ int verna_eth_cq_alloc(struct verna_channel *chan, struct verna_eth_cq *cq, u8 l
 void verna_eth_cq_free(struct verna_channel *chan, struct verna_eth_cq *cq);
 int verna_eth_cq_create(struct verna_channel *chan, struct verna_eth_cq *cq);
 void verna_eth_cq_destroy(struct verna_channel *chan, struct verna_eth_cq *cq);
+struct verna_cqe *verna_eth_cq_entry(struct verna_eth_cq *cq, u32 index);
 const struct verna_cqe *verna_eth_cq_peek(struct verna_eth_cq *cq);
 int verna_ethq_create(struct verna_channel *chan, u16 opcode, u32 cqn,
 		      const struct verna_mem *mem, u8 log_size);
@@ -493,7 +497,7 @@ int verna_xdp_xmit(struct net_device *netdev, int num, struct xdp_frame **frames
 
 /* napi.c */
 void verna_napi_add(struct verna_channel *chan);
-void verna_channel_broken(struct verna_channel *chan, const char *kind);
+void verna_channel_broken(struct verna_channel *chan, enum verna_queue_kind kind);
 void verna_napi_start(struct verna_channel *chan);
 void verna_napi_stop(struct verna_channel *chan);
 void verna_eth_cq_comp(struct verna_core_cq *core);

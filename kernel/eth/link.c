@@ -40,10 +40,12 @@ void verna_eth_event(struct verna_event_handler *handler,
 		queue_work(eth->wq, &eth->link_work);
 		break;
 	case VERNA_EVENT_TXQ_ERROR:
-		verna_health_queue_error(eth->vdev, "TX", event->id);
+		verna_health_queue_error(eth->vdev, VERNA_QUEUE_TX, "stopped by the card",
+					 event->id, true);
 		break;
 	case VERNA_EVENT_RXQ_ERROR:
-		verna_health_queue_error(eth->vdev, "RX", event->id);
+		verna_health_queue_error(eth->vdev, VERNA_QUEUE_RX, "stopped by the card",
+					 event->id, true);
 		break;
 	}
 }

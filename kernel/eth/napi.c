@@ -25,12 +25,28 @@ static bool verna_napi_arm(struct verna_channel *chan)
 	return verna_eth_cq_peek(tx) || verna_eth_cq_peek(rx);
 }
 
-/** verna_channel_broken - a completion made no sense @chan: channel @kind: which */
-void verna_channel_broken(struct verna_channel *chan, const char *kind)
+/** verna_channel_broken - a completion made no sense @chan: channel @kind: whose */
+void verna_channel_broken(struct verna_channel *chan, enum verna_queue_kind kind)
 {
 	if (!chan->broken)
-		verna_health_queue_error(chan->eth->vdev, kind, chan->index);
+		verna_health_queue_error(chan->eth->vdev, kind, "bad completion",
+					 chan->index, true);
 	chan->broken = true;
+}
+
+static void verna_napi_refill(struct verna_channel *chan)
+{
+	struct verna_rxq *rxq = &chan->rx;
+
+	if (likely(verna_rx_refill(rxq, VERNA_RX_REFILL_BATCH))) {
+		rxq->starved = 0;
+		return;
+	}
+	mod_timer(&chan->refill_timer, jiffies + msecs_to_jiffies(10));
+	/* New queues would find no memory either. */
+	if (++rxq->starved == VERNA_RX_STARVED)
+		verna_health_queue_error(chan->eth->vdev, VERNA_QUEUE_RX,
+					 "no memory for buffers", chan->index, false);
 }
 
 static int verna_napi_poll(struct napi_struct *napi, int budget)
@@ -44,8 +60,7 @@ static int verna_napi_poll(struct napi_struct *napi, int budget)
 		return 0;
 	done = verna_rx_poll(&chan->rx, budget);
 	verna_xdp_poll_end(chan);
-	if (!verna_rx_refill(&chan->rx, VERNA_RX_REFILL_BATCH))
-		mod_timer(&chan->refill_timer, jiffies + msecs_to_jiffies(10));
+	verna_napi_refill(chan);
 	/* Unarmed, so that nothing comes any more; the reporter restarts it. */
 	if (unlikely(chan->broken)) {
 		napi_complete_done(napi, min(done, budget - 1));

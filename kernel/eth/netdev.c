@@ -97,7 +97,7 @@ static void verna_tx_timeout(struct net_device *netdev, unsigned int txq)
 	struct verna_eth *eth = netdev_priv(netdev);
 
 	if (!READ_ONCE(eth->restarting))
-		verna_health_tx_timeout(eth->vdev, txq);
+		verna_health_queue_error(eth->vdev, VERNA_QUEUE_TX, "TX timeout", txq, true);
 }
 
 static const struct net_device_ops verna_netdev_ops = {
@@ -232,6 +232,7 @@ struct net_device *verna_eth_create(struct verna_dev *vdev)
 	eth->netdev = netdev;
 	eth->vdev = vdev;
 	eth->max_channels = max;
+	dev_net_set(netdev, verna_net(vdev));
 	err = verna_eth_init(eth);
 	if (err)
 		goto free_netdev;

@@ -40,7 +40,8 @@ void verna_eth_cq_free(struct verna_channel *chan, struct verna_eth_cq *cq)
 	verna_mem_free(chan->eth->vdev, &cq->mem);
 }
 
-static struct verna_cqe *verna_eth_cq_entry(struct verna_eth_cq *cq, u32 index)
+/** verna_eth_cq_entry - an entry of a CQ @cq: CQ @index: free-running index */
+struct verna_cqe *verna_eth_cq_entry(struct verna_eth_cq *cq, u32 index)
 {
 	u32 slot = index & (BIT(cq->log_size) - 1);
 

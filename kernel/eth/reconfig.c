@@ -4,7 +4,6 @@
  * interface does when the card is reset under it.
  */
 #include <linux/rtnetlink.h>
-#include <net/devlink.h>
 
 #include "eth.h"
 
@@ -145,35 +144,4 @@ int verna_eth_resume(struct net_device *netdev)
 	}
 	rtnl_unlock();
 	return err;
-}
-
-static void verna_eth_diagnose_channel(struct verna_channel *chan,
-				       struct devlink_fmsg *fmsg)
-{
-	struct verna_txq *txq = &chan->tx;
-
-	devlink_fmsg_obj_nest_start(fmsg);
-	devlink_fmsg_u32_pair_put(fmsg, "queue", chan->index);
-	devlink_fmsg_u32_pair_put(fmsg, "prod", READ_ONCE(txq->prod));
-	devlink_fmsg_u32_pair_put(fmsg, "published", READ_ONCE(txq->published));
-	devlink_fmsg_u32_pair_put(fmsg, "cons", READ_ONCE(txq->cons));
-	devlink_fmsg_u32_pair_put(fmsg, "need_doorbell",
-				  le32_to_cpu(READ_ONCE(txq->rec->need_doorbell)));
-	devlink_fmsg_u32_pair_put(fmsg, "cqn", txq->cq.core.cqn);
-	devlink_fmsg_u32_pair_put(fmsg, "cq_cons", READ_ONCE(txq->cq.cons));
-	devlink_fmsg_bool_pair_put(fmsg, "stopped", netif_tx_queue_stopped(txq->nq));
-	devlink_fmsg_obj_nest_end(fmsg);
-}
-
-void verna_eth_diagnose(struct net_device *netdev, struct devlink_fmsg *fmsg)
-{
-	struct verna_eth *eth = netdev_priv(netdev);
-	u32 i;
-
-	devlink_fmsg_arr_pair_nest_start(fmsg, "txqs");
-	rtnl_lock();
-	for (i = 0; eth->chans && i < eth->chans->num; i++)
-		verna_eth_diagnose_channel(eth->chans->chan[i], fmsg);
-	rtnl_unlock();
-	devlink_fmsg_arr_pair_nest_end(fmsg);
 }

@@ -184,7 +184,7 @@ int verna_rx_poll(struct verna_rxq *rxq, int budget)
 		struct verna_rx_packet pkt = {};
 
 		if (unlikely(!verna_rx_parse(rxq, cqe, &pkt))) {
-			verna_channel_broken(rxq->chan, "RX completion");
+			verna_channel_broken(rxq->chan, VERNA_QUEUE_RX);
 			break;
 		}
 		cq->cons++;

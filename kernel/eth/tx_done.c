@@ -121,7 +121,7 @@ void verna_tx_poll(struct verna_txq *txq, int budget)
 	int woken;
 
 	if (!verna_tx_take_cqes(txq, &done)) {
-		verna_channel_broken(txq->chan, "TX completion");
+		verna_channel_broken(txq->chan, VERNA_QUEUE_TX);
 		return;
 	}
 	if (done.end == txq->cons)

@@ -375,14 +375,21 @@ void verna_reg_write(struct verna_dev *vdev, u32 offset, u32 value);
 u32 verna_irq_count(struct verna_dev *vdev, u32 vector);
 u32 verna_num_vectors(struct verna_dev *vdev);
 
-/*
- * Reports a hung TX queue to the health reporter "tx", which makes the queues
- * anew by verna_eth_restart(). Any context.
- */
-void verna_health_tx_timeout(struct verna_dev *vdev, u32 txq);
+/** enum verna_queue_kind - which of the health reporters "tx" and "rx" */
+enum verna_queue_kind {
+	VERNA_QUEUE_TX,
+	VERNA_QUEUE_RX,
+};
 
-/* Errors of a queue (VERNA_EVENT_TXQ_ERROR ...) take the same way. */
-void verna_health_queue_error(struct verna_dev *vdev, const char *kind, u32 id);
+/*
+ * Reports what is wrong with queue @id (@what is a constant string) to a health
+ * reporter, which makes the queues anew by verna_eth_restart() if @restart. Any context.
+ */
+void verna_health_queue_error(struct verna_dev *vdev, enum verna_queue_kind kind,
+			      const char *what, u32 id, bool restart);
+
+/* The network namespace that the netdev is to be in. */
+struct net *verna_net(struct verna_dev *vdev);
 
 /* ---- implemented by eth/ ---------------------------------------------- */
 
@@ -396,8 +403,13 @@ void verna_eth_suspend(struct net_device *netdev);
 int verna_eth_resume(struct net_device *netdev);
 /* Destroys and makes all queues anew; an error means that there are none now. */
 int verna_eth_restart(struct net_device *netdev);
-/* Fills a health reporter's message with the state of the TX queues. */
+/* Fill a health reporter's message with the state of all queues, or with the entries that
+ * are next in them.
+ */
 struct devlink_fmsg;
-void verna_eth_diagnose(struct net_device *netdev, struct devlink_fmsg *fmsg);
+void verna_eth_diagnose(struct net_device *netdev, enum verna_queue_kind kind,
+			struct devlink_fmsg *fmsg);
+void verna_eth_dump(struct net_device *netdev, enum verna_queue_kind kind,
+		    struct devlink_fmsg *fmsg);
 
 #endif /* VERNA_CORE_API_H */
