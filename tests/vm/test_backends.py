@@ -2,6 +2,7 @@
 """The card on QEMU's network backends: tap with and without a vnet header, user, socket, dgram."""
 
 import os
+import re
 
 import pytest
 from bench import perftest
@@ -54,7 +55,8 @@ def test_user_network(topology):
 
 @pytest.mark.parametrize("mtu", [1500, 9000])
 def test_dgram_between_two_cards(topology, mtu):
-    a, b = topology.guest("a"), topology.guest("b")
+    """The backend has one queue; a guest with several processors has as many all the same."""
+    a, b = topology.guest("a", cpus=2), topology.guest("b")
     topology.ethernet(a, b, "verna")
     topology.start()
     a, b = (End(guest, f"10.0.9.{n}", f"fd00:9::{n}").configure()
@@ -62,6 +64,7 @@ def test_dgram_between_two_cards(topology, mtu):
     for end in (a, b):
         end.run(f"ip link set {end.netdev} mtu {mtu}", check=True)
     reachable(a, b)
+    assert "Combined:\t2" in re.sub(r"[ \t]+", "\t", a.run(f"ethtool -l {a.netdev}").out)
     assert ping(a, b.ip, 5, f"-i 0.02 -M do -s {mtu - 28}")
     assert perftest.run("ib_write_bw", rdma_side(a), rdma_side(b), "-s 65536 -n 300").values
 

@@ -1,10 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""frames.py OUT IN DESTINATION SHIFT SIZE...: sends frames of type 0x88b5 out of one interface and
-takes what comes back on another, each before the next. The payload is a pattern; what comes back
-is compared with it, moved by SHIFT bytes. Prints `SIZE LENGTH WORD` for each frame, LENGTH 0 if
-none came; WORD is `same`, or where the payload differs first."""
+"""Frames of type 0x88b5.
 
+frames.py OUT IN DESTINATION SHIFT SIZE...: sends them out of one interface and takes what comes
+back on another, each before the next. The payload is a pattern; what comes back is compared with
+it, moved by SHIFT bytes. Prints `SIZE LENGTH WORD` for each frame, LENGTH 0 if none came; WORD is
+`same`, or where the payload differs first. With `-` for IN nothing is waited for or printed.
+
+frames.py count INTERFACE: prints `ready`, counts what comes until its input ends, and prints
+`DESTINATION LENGTH SUM` for each frame, SUM being that of its last bytes behind byte 40."""
+
+import select
 import socket
 import sys
 
@@ -43,14 +49,31 @@ def receive(sock: socket.socket) -> bytes:
             return frame
 
 
+def count(name: str) -> int:
+    sock = opened(name, True)
+    print("ready", flush=True)
+    while True:
+        ready, _, _ = select.select([sock, sys.stdin], [], [])
+        if sock in ready:
+            frame = receive(sock)
+            print(frame[:6].hex(":"), len(frame), sum(frame[40:]), flush=True)
+        elif sys.stdin in ready:
+            return 0
+
+
 def main() -> int:
+    if sys.argv[1] == "count":
+        return count(sys.argv[2])
     name_out, name_in, destination, shift, *sizes = sys.argv[1:]
-    out, into = opened(name_out, False), opened(name_in, True)
+    out = opened(name_out, False)
+    into = None if name_in == "-" else opened(name_in, True)
     source = out.getsockname()[4]
     header = bytes.fromhex(destination.replace(":", "")) + source + TYPE.to_bytes(2, "big")
     for size in map(int, sizes):
-        payload = pattern(size - HEADER)
+        payload = pattern(max(size - HEADER, 0))
         out.send(header + payload)
+        if not into:
+            continue
         try:
             frame = receive(into)
         except TimeoutError:

@@ -27,7 +27,7 @@ TROUBLE = re.compile(r"BUG:|WARNING:|Oops|Call Trace|general protection|KASAN|UB
                      r"refcount_t|lockdep|possible .* deadlock|list_(add|del) corruption|"
                      r"NETDEV WATCHDOG|unregister_netdevice: waiting|blocked for more than|"
                      r"rcu.*detected stall|soft lockup|page allocation failure|"
-                     r"unexpectedly.*restrack|DMA-API:|Bad page")
+                     r"unexpectedly.*restrack|DMA-API:|Bad page|page_pool_release_retry")
 
 
 class Guest:
