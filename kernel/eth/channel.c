@@ -112,6 +112,7 @@ static int verna_channel_create(struct verna_channel *chan)
 /* Takes back from the card whatever of a channel exists there. */
 static void verna_channel_destroy(struct verna_channel *chan)
 {
+	verna_queue_stats_keep(chan);
 	if (chan->rx.live)
 		verna_ethq_destroy(chan, VERNA_CMD_DESTROY_RXQ);
 	if (chan->tx.live)

@@ -85,6 +85,7 @@ struct verna_tx_buf {
  * @prod: descriptors written; the stack's TX lock protects it
  * @published: of these known to the card
  * @xdp_flush: frames were put for which the card is to be told; NAPI
+ * @xdp_used: frames of XDP are or were in it
  * @cons: descriptors done; written by NAPI alone
  * @mem: record and ring
  * @cq: completions
@@ -101,6 +102,7 @@ struct verna_txq {
 	u32 prod;
 	u32 published;
 	bool xdp_flush;
+	bool xdp_used;
 
 	u32 cons ____cacheline_aligned_in_smp;
 	struct verna_mem mem;
@@ -297,6 +299,7 @@ struct verna_rx_stats {
  * @done: NAPI
  * @rx_sync: of @rx
  * @rx: NAPI
+ * @rx_hw_drops: dropped by the card in RX queues that are gone; rtnl
  */
 struct verna_queue_stats {
 	struct u64_stats_sync xmit_sync ____cacheline_aligned_in_smp;
@@ -305,6 +308,7 @@ struct verna_queue_stats {
 	struct verna_tx_done_stats done;
 	struct u64_stats_sync rx_sync;
 	struct verna_rx_stats rx;
+	u64 rx_hw_drops;
 };
 
 static inline void verna_stat_inc(struct u64_stats_sync *sync, u64 *counter)
@@ -527,6 +531,7 @@ void verna_eth_event(struct verna_event_handler *handler,
 void verna_totals_work(struct work_struct *work);
 void verna_totals_update(struct verna_eth *eth);
 void verna_get_stats64(struct net_device *netdev, struct rtnl_link_stats64 *stats);
+void verna_queue_stats_keep(struct verna_channel *chan);
 void verna_queue_stats_read(struct verna_queue_stats *stats,
 			    struct verna_queue_stats *copy);
 extern const struct netdev_stat_ops verna_stat_ops;

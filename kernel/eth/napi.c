@@ -54,10 +54,15 @@ static int verna_napi_poll(struct napi_struct *napi, int budget)
 	struct verna_channel *chan = container_of(napi, struct verna_channel, napi);
 	int done = 0;
 
-	verna_tx_poll(&chan->tx, budget);
-	/* netpoll wants transmission alone. */
-	if (unlikely(!budget))
+	/* netpoll wants transmission alone, with interrupts off, where no frame of XDP may
+	 * be given back.
+	 */
+	if (unlikely(!budget)) {
+		if (!READ_ONCE(chan->tx.xdp_used))
+			verna_tx_poll(&chan->tx, 0);
 		return 0;
+	}
+	verna_tx_poll(&chan->tx, budget);
 	done = verna_rx_poll(&chan->rx, budget);
 	verna_xdp_poll_end(chan);
 	verna_napi_refill(chan);

@@ -151,6 +151,24 @@ static void verna_queue_stats_fill_tx(struct netdev_queue_stats_tx *out,
 	out->wake = done->wakes;
 }
 
+/* What the card dropped in an RX queue that exists. */
+static u64 verna_rxq_hw_drops(struct verna_channel *chan)
+{
+	u64 values[VERNA_RXQ_NUM_COUNTERS];
+
+	if (!chan->rx.live ||
+	    verna_query_counters(chan->eth->vdev, VERNA_COUNTERS_RXQ, chan->index, values,
+				 ARRAY_SIZE(values)))
+		return 0;
+	return values[VERNA_RXQ_drops];
+}
+
+/** verna_queue_stats_keep - before the card forgets a queue @chan: channel; rtnl is held */
+void verna_queue_stats_keep(struct verna_channel *chan)
+{
+	chan->eth->stats[chan->index].rx_hw_drops += verna_rxq_hw_drops(chan);
+}
+
 static void verna_queue_stats_rx(struct net_device *netdev, int idx,
 				 struct netdev_queue_stats_rx *stats)
 {
@@ -159,6 +177,9 @@ static void verna_queue_stats_rx(struct net_device *netdev, int idx,
 
 	verna_queue_stats_read(&eth->stats[idx], &copy);
 	verna_queue_stats_fill_rx(stats, &copy.rx);
+	stats->hw_drops = eth->stats[idx].rx_hw_drops;
+	if (eth->chans && idx < eth->chans->num)
+		stats->hw_drops += verna_rxq_hw_drops(eth->chans->chan[idx]);
 }
 
 static void verna_queue_stats_tx(struct net_device *netdev, int idx,
@@ -192,14 +213,17 @@ static void verna_base_stats(struct net_device *netdev, struct netdev_queue_stat
 
 	for (i = 0; i < eth->max_channels; i++) {
 		verna_queue_stats_read(&eth->stats[i], &copy);
-		if (i >= netdev->real_num_rx_queues)
+		if (i >= netdev->real_num_rx_queues) {
 			verna_stats_add(&sum.rx, &copy.rx, sizeof(sum.rx));
+			sum.rx_hw_drops += eth->stats[i].rx_hw_drops;
+		}
 		if (i < netdev->real_num_tx_queues)
 			continue;
 		verna_stats_add(&sum.xmit, &copy.xmit, sizeof(sum.xmit));
 		verna_stats_add(&sum.done, &copy.done, sizeof(sum.done));
 	}
 	verna_queue_stats_fill_rx(rx, &sum.rx);
+	rx->hw_drops = sum.rx_hw_drops;
 	verna_queue_stats_fill_tx(tx, &sum.xmit, &sum.done);
 }
 

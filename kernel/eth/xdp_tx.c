@@ -71,6 +71,7 @@ static int verna_xdp_put(struct verna_txq *txq, struct xdp_frame *frame, bool po
 	}
 	verna_tx_desc(txq, index - 1)->flags = cpu_to_le16(VERNA_TX_F_EOP);
 	txq->bufs[(index - 1) & txq->mask].frame = frame;
+	WRITE_ONCE(txq->xdp_used, true);
 	txq->prod = index;
 	return 0;
 }
