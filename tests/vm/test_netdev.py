@@ -203,10 +203,10 @@ def test_a_socket_knows_its_napi(two_guests):
     """SO_INCOMING_NAPI_ID, by which a process finds the queue that it may poll."""
     a, b = two_guests
     script = ("import socket\ns=socket.create_server(('0.0.0.0',7777))\nprint('ready',flush=True)"
-              "\nc=s.accept()[0]\nc.recv(1)\nprint(c.getsockopt(socket.SOL_SOCKET,56))")
+              "\nc=s.accept()[0]\nc.recv(9)\nprint(c.getsockopt(socket.SOL_SOCKET,56))")
     server = b.popen(f"python3 -c \"{script}\"")
     server.wait_for("ready")
-    a.run(f"echo x | socat - TCP:{b.ip}:7777", check=True)
+    a.run(f"echo x | socat -u - TCP:{b.ip}:7777", check=True)
     assert int(server.wait(20).check().out.split()[1]) > 0
 
 
