@@ -6,12 +6,13 @@ PYTHON ?= /usr/bin/python3
 PYTEST ?= $(PYTHON) -m pytest
 N ?= 1
 RUN_ARGS ?=
+K ?= 6.12
 
 export PYTHONPATH := $(CURDIR)/tools/vm:$(CURDIR)/tools
 export PYTHONDONTWRITEBYTECODE := 1
 export VERNA_KERNEL
 
-.PHONY: help setup run test unit vm lint fuzz bench bench-eth clean clean-all
+.PHONY: help setup run test unit vm kselftest lint fuzz bench bench-eth clean clean-all
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +21,7 @@ help: ## show this list
 	@echo '           ACCEL=tcg|kvm    instead of probing;  N=2  two guests for "make vm"'
 	@echo '           VERNA_KERNEL=7   the newest kernel of Debian in guests instead of the stock one'
 	@echo '           T=EXPRESSION     which tests "make test" runs (pytest -k)'
+	@echo '           ONLY=NAME        tests "make kselftest" runs, such as drivers/net/hw/csum.py'
 
 setup: ## build what is missing: SDK, QEMU with the card, driver, provider, guest image
 	@$(PYTHON) tools/setup
@@ -41,6 +43,9 @@ vm: setup ## a shell in a guest with a card (N=2: two guests, joined by a link)
 
 lint: setup ## licences, words, sizes, format, checkers of C, C++, shell and Python
 	@tools/lint/lint
+
+kselftest: setup ## the kernel's own driver tests on two linked cards (K=7: a newer kernel and its tests)
+	@$(PYTHON) tools/kselftest/run.py --kernel $(K) $(if $(ONLY),--only $(ONLY)) $(KSELFTEST_ARGS)
 
 fuzz: ## search for inputs that break the card, for FUZZ_SECONDS (600)
 	@$(PYTHON) tools/setup fuzz >/dev/null

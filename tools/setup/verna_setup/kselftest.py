@@ -6,16 +6,15 @@ of it is in this repository: sources and products live in the cache.
 """
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
-from . import image
+from . import image, kernels
 from . import sdk as sdk_module
 from .archive import SUITE, binary_package
 from .cache import artefact
+from .kernels import BACKPORTS, STOCK, Kernel
 from .log import Log, SetupError
 
-STOCK = "6.12"
 INSTALLED = "usr/libexec/kselftests"  # in the guest
 
 # What builds them: compilers for the host and for BPF, and the libraries of the test programs.
@@ -34,28 +33,26 @@ libmnl0 nftables iputils-tracepath netcat-openbsd
 # what the lane needs is looked for afterwards.
 MAKE_OPTIONS = ["-i", "TARGETS=drivers/net drivers/net/hw net net/lib net/forwarding"]
 NEEDED = """
-drivers/net/ping.py drivers/net/hw/csum.py net/lib/csum net/lib/specs/netdev.yaml
-net/lib/ynl/lib net/gro net/toeplitz net/netdevice.sh net/forwarding/local_termination.sh
-kselftest-list.txt
+drivers/net/ping.py drivers/net/hw/csum.py net/lib/csum net/lib/specs/netdev.yaml net/lib/ynl
+net/netdevice.sh net/forwarding/local_termination.sh kselftest-list.txt
 """.split()
 
-# What the build reads of a kernel's source; the rest is three quarters of it.
-PARTS = "Makefile Kbuild Kconfig tools scripts include usr kernel arch/x86 Documentation/netlink"
+# What the build reads of a kernel's source; the rest is three quarters of it. By MAINTAINERS a
+# generator knows the top of the tree, and looks for it for ever.
+PARTS = ("Makefile Kbuild Kconfig MAINTAINERS tools scripts include usr kernel arch/x86 "
+         "Documentation/netlink")
 
 
-@dataclass(frozen=True)
-class Suite:
-    """The tests of one kernel: Debian's package with their source, the suite it is in, and what
-    make is told besides MAKE_OPTIONS."""
-    package: str
-    suite: str
-    options: tuple[str, ...] = ()
+# What the lane needs besides: these have moved from one tree to the next.
+MOVED = {"6.12": ("net/gro", "net/toeplitz"),
+         "": ("net/lib/gro", "net/lib/xdp_native.bpf.o", "drivers/net/hw/toeplitz",
+              "drivers/net/napi_id_helper")}
 
 
-# The generator of netlink code of 6.12 never ends on its own specification, and of what the lane
-# runs nothing there needs it.
-SUITES = {STOCK: Suite("linux-source-6.12", SUITE, ("YNL_GEN_FILES=",)),
-          "7": Suite("linux-source-7.2", f"{SUITE}-backports")}
+def source_package(kernel: Kernel) -> tuple[str, str]:
+    """Debian's package with a kernel's source, and the suite that it is in."""
+    series = ".".join(kernel.version.split("+")[0].split(".")[:2])
+    return f"linux-source-{series}", SUITE if kernel.name == STOCK else BACKPORTS
 
 
 def build_root() -> Path:
@@ -80,12 +77,13 @@ def unpack(work: Path, log: Log, package: str, suite: str) -> Path:
     return source
 
 
-def compile_tests(tools: Path, log: Log, source: Path, target: Path, options: list[str]) -> None:
+def compile_tests(tools: Path, log: Log, source: Path, target: Path,
+                  moved: tuple[str, ...]) -> None:
     """make install, as the kernel's documentation has it."""
     sdk_module.run(tools, log, ["make", "-C", source, "-j2", "headers"])
     sdk_module.run(tools, log, ["make", "-C", source / "tools/testing/selftests", "-j2",
-                                f"INSTALL_PATH={target}", *options, "install"])
-    missing = [name for name in NEEDED if not (target / name).exists()]
+                                f"INSTALL_PATH={target}", *MAKE_OPTIONS, "install"])
+    missing = [name for name in (*NEEDED, *moved) if not (target / name).exists()]
     if missing:
         raise SetupError(f"the selftests were built without {', '.join(missing)}; see {log.path}")
     # Under TCG an interpreter that compiles is what one waits for.
@@ -93,24 +91,22 @@ def compile_tests(tools: Path, log: Log, source: Path, target: Path, options: li
                                 f"/{INSTALLED}", target])
 
 
-def tests(kernel: str = STOCK) -> Path:
-    """The guest layer with the tests of a kernel."""
-    if kernel not in SUITES:
-        raise SetupError(f"no kselftests for kernel {kernel!r}; there are {', '.join(SUITES)}")
-    suite = SUITES[kernel]
-    options = [*MAKE_OPTIONS, *suite.options]
+def tests(name: str = STOCK) -> Path:
+    """The guest layer with the tests of a kernel's own tree."""
+    package, suite = source_package(kernels.get(sdk_module.build(), name))
+    moved = MOVED.get(package.removeprefix("linux-source-"), MOVED[""])
 
     def recipe(work: Path, log: Log) -> None:
         tools = build_root()
-        source = unpack(work, log, suite.package, suite.suite)
+        source = unpack(work, log, package, suite)
         target = work / "tree" / INSTALLED
         target.mkdir(parents=True)
-        compile_tests(tools, log, source, target, options)
+        compile_tests(tools, log, source, target, moved)
         image.squash(tools, log, work / "tree", work / "kselftest.squashfs")
         shutil.rmtree(work / "tree")
         shutil.rmtree(source)
 
-    parts = [suite.package, suite.suite, *options, *NEEDED, PARTS, *BUILD_PACKAGES]
+    parts = [package, suite, *MAKE_OPTIONS, PARTS, *BUILD_PACKAGES]
     return artefact("kselftest", parts, recipe, 150) / "kselftest.squashfs"
 
 
@@ -119,6 +115,6 @@ def userland() -> Path:
     return image.root(sdk_module.build(), [*image.PACKAGES, *GUEST_PACKAGES])
 
 
-def build(kernel: str = STOCK) -> dict[str, Path]:
+def build(name: str = STOCK) -> dict[str, Path]:
     """What a guest that runs the tests needs besides the usual."""
-    return {"root": userland(), "kselftest": tests(kernel)}
+    return {"root": userland(), "kselftest": tests(name)}

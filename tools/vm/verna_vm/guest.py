@@ -36,12 +36,13 @@ class Guest:
     def __init__(self, name: str, folder: Path, *, memory: str = "1G", cpus: int = 1,
                  devices: list[Card | Nic] | None = None, extra: list[str] | None = None,
                  append: str = "", iommu: bool = False, netns: str = "",
-                 kernel: str = ""):
+                 kernel: str = "", root: Path | None = None, layers: list[Path] | None = None):
         self.name, self.folder = name, folder
         self.memory, self.cpus = memory, cpus
         self.devices: list[Card | Nic] = list(devices or [])
         self.extra, self.append, self.iommu = list(extra or []), append, iommu
         self.kernel = kernel  # its name, see tools/setup; "" is the one that VERNA_KERNEL asks for
+        self.root, self.layers = root, list(layers or [])  # another userland; more disks
         self.netns = netns  # of the host, in which QEMU runs; its taps are there
         self.console = folder / f"{name}.console.log"
         self.accel = ""
@@ -66,7 +67,7 @@ class Guest:
                 "-kernel", setup["vmlinuz"], "-initrd", setup["initramfs"]]
 
     def _disk_arguments(self, setup: dict) -> list[str]:
-        layers = [setup["root"], setup["modules"], setup["layer"]]
+        layers = [self.root or setup["root"], setup["modules"], setup["layer"], *self.layers]
         result = ["-append", f"{KERNEL_OPTIONS} guest.layers={len(layers)} "
                   f"guest.name={self.name} {self.append}"]
         for index, layer in enumerate(layers):

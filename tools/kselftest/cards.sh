@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# In the guest: names the cards, and puts them where a test wants them.
+#
+# cards.sh name      eth0, eth1 ... in the order of the slots; eth0 and eth1 are linked, and so on
+# cards.sh PLACE     pair:     all beside each other, down and without addresses
+#                    idle:     the same, with the far end in a namespace
+#                    endpoint: eth0 here and eth1 there up, with addresses, and they answer
+#                    warm:     the same, and each queue had an interrupt
+# cards.sh rebind    unbinds and binds the driver: whatever was changed is gone
+set -u
+: "${LOCAL_V4:=}" "${LOCAL_V6:=}" "${REMOTE_V4:=}" "${REMOTE_V6:=}"
+remote=ns-remote
+spare=ns-spare # what is not eth0 or eth1, away from tests that try every interface they find
+driver=/sys/bus/pci/drivers/verna
+
+cards() {
+	find "$driver" -maxdepth 1 -name '0000:*' -printf '%f\n' | sort
+}
+
+name() {
+	local card n=0 path
+	for card in $(cards); do
+		for path in "$driver/$card"/net/*; do
+			ip link set dev "${path##*/}" down
+			ip link set dev "${path##*/}" name "card$n"
+		done
+		n=$((n + 1))
+	done
+	ln -sf msend /usr/local/bin/mreceive
+	ip netns add $remote 2>/dev/null
+	ip netns add $spare 2>/dev/null
+	ip -netns $remote link set lo up
+	while [ $n -gt 0 ]; do
+		n=$((n - 1))
+		ip link set dev card$n name eth$n
+	done
+}
+
+# A card that changes its namespace comes down and loses its addresses.
+home() {
+	local n
+	for ((n = 0; n < $(cards | wc -l); n++)); do
+		ip -netns $remote link set dev eth$n netns 1 2>/dev/null
+		ip -netns $spare link set dev eth$n netns 1 2>/dev/null
+		ip link set dev eth$n down
+		ip addr flush dev eth$n
+	done
+}
+
+away() {
+	local n
+	ip link set dev eth1 netns $remote
+	for ((n = 2; n < $(cards | wc -l); n++)); do
+		ip link set dev eth$n netns $spare
+	done
+}
+
+endpoint() {
+	ip link set dev eth0 up
+	ip addr add "$LOCAL_V4/24" dev eth0
+	ip addr add "$LOCAL_V6/64" dev eth0 nodad
+	ip -netns $remote link set dev eth1 up
+	ip -netns $remote addr add "$REMOTE_V4/24" dev eth1
+	ip -netns $remote addr add "$REMOTE_V6/64" dev eth1 nodad
+	for _ in $(seq 50); do
+		ping -q -c1 -W1 "$REMOTE_V4" && ping -q -c1 -W1 "$REMOTE_V6" && return
+		sleep 0.2
+	done >/dev/null
+	echo "the two ends do not reach each other" >&2
+	return 1
+}
+
+warm() {
+	ip netns exec $remote mausezahn eth1 -q -A "$REMOTE_V4" -B "$LOCAL_V4" \
+		-b "$(cat /sys/class/net/eth0/address)" -t udp "sp=1-400,dp=9" >/dev/null
+}
+
+rebind() {
+	local card found
+	found=$(cards)
+	ip netns del $remote
+	ip netns del $spare
+	sleep 1
+	for card in $found; do echo "$card" >"$driver/unbind"; done
+	for card in $found; do echo "$card" >"$driver/bind"; done
+	udevadm settle
+	name
+}
+
+case $1 in
+name | rebind) "$1" ;;
+pair) home ;;
+idle) home && away ;;
+endpoint) home && away && endpoint ;;
+warm) home && away && endpoint && warm ;;
+*) exit 2 ;;
+esac

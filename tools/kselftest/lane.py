@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The guest that the tests run in: two cards on one link, the second one the remote end."""
+
+import re
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from verna_vm import CommandFailed, Guest, GuestGone, Topology
+
+from . import ktap
+from .suite import PAIR, Unit
+
+FOLDER = "/usr/libexec/kselftests"
+REMOTE = "ns-remote"  # as cards.sh has it
+CPUS = 8  # RPS wants CPUs without a queue's interrupt, and some tests a queue per CPU
+MEMORY = "4G"
+ADDRESSES = {"LOCAL_V4": "192.0.2.1", "REMOTE_V4": "192.0.2.2",
+             "LOCAL_V6": "2001:db8::1", "REMOTE_V6": "2001:db8::2"}
+ENVIRONMENT = {"NETIF": "eth0", **ADDRESSES, "REMOTE_TYPE": "netns", "REMOTE_ARGS": REMOTE,
+               "LOCAL_PREFIX_V6": "2001:db8:2::", "KSFT_MACHINE_SLOW": "yes",
+               "PYTHONUNBUFFERED": "1"}
+
+CARDS = Path(__file__).with_name("cards.sh")
+
+
+@dataclass
+class Run:
+    """How a unit went."""
+    unit: Unit
+    outcomes: list[ktap.Outcome]
+    seconds: float
+    log: Path
+    trouble: list[str] = field(default_factory=list)
+
+    @property
+    def results(self) -> list[tuple[str, str, str]]:
+        return [(f"{self.unit.name}:{one.name}" if one.name else self.unit.name, one.result,
+                 one.note) for one in self.outcomes]
+
+    @property
+    def failed(self) -> bool:
+        return any(one.result == ktap.FAIL for one in self.outcomes) or bool(self.trouble)
+
+
+class Lane:
+    """A booted guest with linked cards. `disks` is what verna_setup.kselftest built; `links` is
+    how many pairs of cards there are: one for most tests, two for those of forwarding."""
+
+    def __init__(self, net: Topology, disks: dict, links: int = 1, **guest_options):
+        self.net = net
+        self.guest: Guest = net.guest("ksft", memory=MEMORY, cpus=CPUS, root=disks["root"],
+                                      layers=[disks["kselftest"]], **guest_options)
+        for _ in range(links):
+            net.link(self.guest, self.guest)
+        self.names = tuple(f"eth{number}" for number in range(2 * links))
+        self.known: set[str] = set()  # lines of the kernel log that were told already
+
+    def boot(self) -> None:
+        """Boots the guest, also a second time."""
+        self.guest.kill()
+        self.guest.start()
+        self.guest.push(CARDS, "/tmp/cards.sh")
+        self.cards("name")
+
+    def cards(self, word: str) -> None:
+        words = " ".join(f"{key}={value}" for key, value in ADDRESSES.items())
+        self.guest.run(f"{words} /tmp/cards.sh {word}", 120, check=True)
+
+    def scripts(self) -> list[str]:
+        return self.guest.run(f"cat {FOLDER}/kselftest-list.txt", check=True).out.split()
+
+    def recover(self) -> None:
+        """A test that fails may leave anything behind: the cards are bound anew, or the guest
+        booted."""
+        try:
+            self.cards("rebind")
+        except (GuestGone, TimeoutError, CommandFailed):
+            self.boot()
+
+    def run(self, unit: Unit, folder: Path) -> Run:
+        """Runs a unit; whatever becomes of the guest, there is a result."""
+        started = time.monotonic()
+        log = folder / (re.sub(r"[^\w.-]+", "_", unit.name) + ".log")
+        text, status, note = "", 1, ""
+        try:
+            self.cards(unit.place)
+            text, status = self.call(unit)
+        except (GuestGone, TimeoutError, CommandFailed) as error:
+            note = " ".join(str(error).split())[:200]
+        log.write_text(text + (f"\n# {note}\n" if note else ""))
+        outcomes = ktap.parse(text, status, unit.stem, unit.plain)
+        if note:
+            outcomes.append(ktap.Outcome("", ktap.FAIL, note))
+        run = Run(unit, outcomes, time.monotonic() - started, log, self.news())
+        if run.failed:
+            self.recover()
+        return run
+
+    def words(self, unit: Unit) -> tuple[str, ...]:
+        """A unit's words on its command line; the shell tests take the names of all cards."""
+        return self.names if unit.place == PAIR else unit.words
+
+    def call(self, unit: Unit) -> tuple[str, int | None]:
+        """What a unit printed and its exit status, None if it ran out of time."""
+        words = " ".join(f"{key}={value}" for key, value in ENVIRONMENT.items())
+        self.guest.run(f"echo 'kselftest: {unit.name}' > /dev/kmsg")
+        process = self.guest.popen(f"cd {FOLDER}/{unit.folder} && exec env {words} ./{unit.file} "
+                                   f"{' '.join(self.words(unit))} 2>&1")
+        process.close_input()
+        try:
+            process.wait(unit.limit)
+        except TimeoutError:
+            return process.out, None
+        return process.out, process.rc
+
+    def news(self) -> list[str]:
+        """What is bad in the kernel's log since this was asked last."""
+        lines = [line for line in self.guest.trouble() if line not in self.known]
+        self.known.update(lines)
+        return lines
