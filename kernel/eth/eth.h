@@ -61,6 +61,8 @@ struct verna_eth_cq {
  * @frame: on the last descriptor of a frame of XDP
  * @dma: bus address
  * @len: bytes mapped
+ * @packets: on the last descriptor: packets on the wire, else 0
+ * @bytes: of these
  * @page: mapped as a page, else as linear data
  * @pool: not mapped by us: of a page pool that keeps it mapped
  */
@@ -69,6 +71,8 @@ struct verna_tx_buf {
 	struct xdp_frame *frame;
 	dma_addr_t dma;
 	u32 len;
+	u32 packets;
+	u32 bytes;
 	bool page;
 	bool pool;
 };
@@ -238,9 +242,9 @@ struct verna_tx_xmit_stats {
 
 /**
  * struct verna_tx_done_stats - counters of TX completions
- * @packets: completed without error
- * @bytes: of all that completed
- * @errors: packets that the card refused
+ * @packets: packets of the wire, sent without error
+ * @bytes: of these
+ * @errors: packets of the stack that the card refused
  * @wakes: times the queue was woken again
  */
 struct verna_tx_done_stats {
@@ -454,6 +458,13 @@ static inline u32 verna_txq_wake_room(const struct verna_txq *txq)
 {
 	return min(txq->max_descs * 2, txq->mask + 1);
 }
+
+/* tx_offload.c */
+void verna_tx_offload_init(struct verna_eth *eth);
+netdev_features_t verna_features_check(struct sk_buff *skb, struct net_device *netdev,
+				       netdev_features_t features);
+void verna_tx_offload(struct verna_txq *txq, struct sk_buff *skb,
+		      struct verna_tx_desc *desc, struct verna_tx_buf *buf);
 
 /* tx_done.c */
 void verna_tx_unmap(struct verna_txq *txq, struct verna_tx_buf *buf);

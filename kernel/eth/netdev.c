@@ -104,6 +104,7 @@ static const struct net_device_ops verna_netdev_ops = {
 	.ndo_open = verna_open,
 	.ndo_stop = verna_close,
 	.ndo_start_xmit = verna_xmit,
+	.ndo_features_check = verna_features_check,
 	.ndo_set_rx_mode = verna_set_rx_mode,
 	.ndo_set_mac_address = verna_set_mac_address,
 	.ndo_validate_addr = eth_validate_addr,
@@ -153,6 +154,7 @@ static void verna_netdev_setup(struct verna_eth *eth)
 		netdev->hw_features |= NETIF_F_RXHASH;
 		netdev->features |= NETIF_F_RXHASH;
 	}
+	verna_tx_offload_init(eth);
 	netif_carrier_off(netdev);
 }
 

@@ -6,6 +6,7 @@
 #include <net/netdev_queues.h>
 
 #include "eth.h"
+#include "verna_compat.h"
 
 /** verna_tx_desc - a TX descriptor @txq: queue @index: free-running index */
 struct verna_tx_desc *verna_tx_desc(struct verna_txq *txq, u32 index)
@@ -31,6 +32,8 @@ static int verna_tx_fit(struct verna_txq *txq, struct sk_buff *skb)
 {
 	if (unlikely(skb->len < ETH_HLEN))
 		return -EINVAL;
+	if (unlikely(verna_hopopt_jumbo_remove(skb)))
+		return -ENOMEM;
 	if (likely(skb_shinfo(skb)->nr_frags < txq->max_descs))
 		return 0;
 	verna_stat_inc(&txq->stats->xmit_sync, &txq->stats->xmit.linearized);
@@ -51,9 +54,10 @@ void verna_tx_put(struct verna_txq *txq, u32 index, dma_addr_t dma, u32 len, boo
 	struct verna_tx_buf *buf = &txq->bufs[index & txq->mask];
 
 	*buf = (struct verna_tx_buf) { .dma = dma, .len = len, .page = page };
-	desc->addr = cpu_to_le64(dma);
-	desc->len = cpu_to_le32(len);
-	desc->flags = 0;
+	*desc = (struct verna_tx_desc) {
+		.addr = cpu_to_le64(dma),
+		.len = cpu_to_le32(len),
+	};
 }
 
 /* Maps an skb and writes its descriptors from prod on; unmaps all on an error. */
@@ -62,6 +66,7 @@ static int verna_tx_map(struct verna_txq *txq, struct sk_buff *skb)
 	struct device *dev = verna_device(txq->chan->eth->vdev);
 	u32 nr_frags = skb_shinfo(skb)->nr_frags;
 	u32 index = txq->prod, i;
+	struct verna_tx_buf *last;
 	dma_addr_t dma;
 
 	dma = dma_map_single(dev, skb->data, skb_headlen(skb), DMA_TO_DEVICE);
@@ -78,7 +83,9 @@ static int verna_tx_map(struct verna_txq *txq, struct sk_buff *skb)
 		verna_tx_put(txq, index++, dma, skb_frag_size(frag), true);
 	}
 	verna_tx_desc(txq, index - 1)->flags = cpu_to_le16(VERNA_TX_F_EOP);
-	txq->bufs[(index - 1) & txq->mask].skb = skb;
+	last = &txq->bufs[(index - 1) & txq->mask];
+	last->skb = skb;
+	verna_tx_offload(txq, skb, verna_tx_desc(txq, txq->prod), last);
 	txq->prod = index;
 	return 0;
 

@@ -20,20 +20,32 @@ void verna_tx_unmap(struct verna_txq *txq, struct verna_tx_buf *buf)
 /**
  * struct verna_tx_done - what one poll has completed
  * @end: index after the last descriptor that is done
- * @packets: packets
- * @bytes: their bytes, as accounted when they were sent
- * @errors: of the packets: refused by the card
+ * @skbs: packets of the stack
+ * @skb_bytes: their bytes, as accounted when they were sent
  * @frames: frames of XDP, of which the stack does not know
- * @frame_bytes: their bytes
+ * @packets: packets of both that are on the wire
+ * @bytes: their bytes
+ * @errors: packets of the stack and frames that the card refused
  */
 struct verna_tx_done {
 	u32 end;
+	u32 skbs;
+	u32 skb_bytes;
+	u32 frames;
 	u32 packets;
 	u32 bytes;
 	u32 errors;
-	u32 frames;
-	u32 frame_bytes;
 };
+
+/* What the card refused is not on the wire. */
+static void verna_tx_refused(struct verna_txq *txq, u32 index, struct verna_tx_done *done)
+{
+	struct verna_tx_buf *buf = &txq->bufs[index & txq->mask];
+
+	buf->packets = 0;
+	buf->bytes = 0;
+	done->errors++;
+}
 
 /* Consumes all CQEs; false if one makes no sense. */
 static bool verna_tx_take_cqes(struct verna_txq *txq, struct verna_tx_done *done)
@@ -48,7 +60,8 @@ static bool verna_tx_take_cqes(struct verna_txq *txq, struct verna_tx_done *done
 		    end - done->end > READ_ONCE(txq->published) - done->end)
 			return false;
 		done->end = end;
-		done->errors += cqe->status != VERNA_CQE_OK;
+		if (unlikely(cqe->status != VERNA_CQE_OK))
+			verna_tx_refused(txq, end - 1, done);
 		cq->cons++;
 	}
 	verna_cq_set_cons(cq->rec, cq->cons);
@@ -58,7 +71,6 @@ static bool verna_tx_take_cqes(struct verna_txq *txq, struct verna_tx_done *done
 static void verna_tx_frame_done(struct verna_tx_buf *buf, struct verna_tx_done *done)
 {
 	done->frames++;
-	done->frame_bytes += xdp_get_frame_len(buf->frame);
 	xdp_return_frame(buf->frame);
 	buf->frame = NULL;
 }
@@ -71,12 +83,14 @@ static void verna_tx_reclaim(struct verna_txq *txq, struct verna_tx_done *done, 
 	for (i = txq->cons; i != done->end; i++) {
 		buf = &txq->bufs[i & txq->mask];
 		verna_tx_unmap(txq, buf);
+		done->packets += buf->packets;
+		done->bytes += buf->bytes;
 		if (buf->frame)
 			verna_tx_frame_done(buf, done);
 		if (!buf->skb)
 			continue;
-		done->packets++;
-		done->bytes += buf->skb->len;
+		done->skbs++;
+		done->skb_bytes += buf->skb->len;
 		napi_consume_skb(buf->skb, budget);
 		buf->skb = NULL;
 	}
@@ -88,9 +102,8 @@ static void verna_tx_account(struct verna_txq *txq, const struct verna_tx_done *
 	struct verna_queue_stats *stats = txq->stats;
 
 	u64_stats_update_begin(&stats->done_sync);
-	stats->done.packets += done->packets + done->frames -
-				min(done->errors, done->packets + done->frames);
-	stats->done.bytes += done->bytes + done->frame_bytes;
+	stats->done.packets += done->packets;
+	stats->done.bytes += done->bytes;
 	stats->done.errors += done->errors;
 	stats->done.wakes += woken;
 	u64_stats_update_end(&stats->done_sync);
@@ -129,12 +142,12 @@ void verna_tx_poll(struct verna_txq *txq, int budget)
 	verna_tx_reclaim(txq, &done, budget);
 	/* The buffers are free before the room is seen. */
 	smp_store_release(&txq->cons, done.end);
-	woken = __netif_txq_completed_wake(txq->nq, done.packets, done.bytes,
+	woken = __netif_txq_completed_wake(txq->nq, done.skbs, done.skb_bytes,
 					   size - (READ_ONCE(txq->prod) - done.end),
 					   min(txq->max_descs * 2, size),
 					   READ_ONCE(txq->chan->eth->restarting));
 	/* XDP may have filled a queue in which there was nothing of the stack. */
-	if (done.frames && !done.packets)
+	if (done.frames && !done.skbs)
 		woken = verna_tx_wake(txq);
 	verna_tx_account(txq, &done, !woken);
 }

@@ -50,6 +50,7 @@ static int verna_xdp_put(struct verna_txq *txq, struct xdp_frame *frame, bool po
 	struct skb_shared_info *sinfo = xdp_get_shared_info_from_frame(frame);
 	u32 nr_frags = xdp_frame_has_frags(frame) ? sinfo->nr_frags : 0;
 	u32 index = txq->prod, len = frame->len, i;
+	struct verna_tx_buf *last;
 	void *data = frame->data;
 	dma_addr_t dma;
 
@@ -70,7 +71,10 @@ static int verna_xdp_put(struct verna_txq *txq, struct xdp_frame *frame, bool po
 		txq->bufs[index++ & txq->mask].pool = pool;
 	}
 	verna_tx_desc(txq, index - 1)->flags = cpu_to_le16(VERNA_TX_F_EOP);
-	txq->bufs[(index - 1) & txq->mask].frame = frame;
+	last = &txq->bufs[(index - 1) & txq->mask];
+	last->frame = frame;
+	last->packets = 1;
+	last->bytes = xdp_get_frame_len(frame);
 	WRITE_ONCE(txq->xdp_used, true);
 	txq->prod = index;
 	return 0;
