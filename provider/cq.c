@@ -417,3 +417,10 @@ int verna_destroy_cq(struct ibv_cq *ibcq)
 	free(cq);
 	return 0;
 }
+
+int verna_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
+{
+	struct ibv_modify_cq cmd = {};
+
+	return ibv_cmd_modify_cq(ibcq, attr, &cmd, sizeof(cmd));
+}

@@ -77,6 +77,7 @@ static const struct verbs_context_ops verna_context_ops = {
 	.destroy_cq = verna_destroy_cq,
 	.destroy_qp = verna_destroy_qp,
 	.free_context = verna_free_context,
+	.modify_cq = verna_modify_cq,
 	.modify_qp = verna_modify_qp,
 	.poll_cq = verna_poll_cq,
 	.post_recv = verna_post_recv,

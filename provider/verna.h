@@ -227,6 +227,7 @@ struct ibv_cq *verna_create_cq(struct ibv_context *ibctx, int cqe,
 			       int comp_vector);
 struct ibv_cq_ex *verna_create_cq_ex(struct ibv_context *ibctx,
 				     struct ibv_cq_init_attr_ex *attr);
+int verna_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
 int verna_destroy_cq(struct ibv_cq *ibcq);
 int verna_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 int verna_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);

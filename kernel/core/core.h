@@ -197,6 +197,8 @@ struct verna_report {
  * @cmdq: admin queue
  * @num_irqs: vectors in use
  * @irqs: vectors
+ * @num_affinities: entries of @affinities
+ * @affinities: by vector: CPUs that its interrupt went to before the last reset
  * @eqs: event queues, as many as vectors
  * @cqs: struct verna_core_cq by number
  * @handlers: event subscribers, RCU list
@@ -237,6 +239,8 @@ struct verna_dev {
 	struct verna_cmdq cmdq;
 	u32 num_irqs;
 	struct verna_irq *irqs;
+	u32 num_affinities;
+	cpumask_t *affinities;
 	struct verna_eq *eqs;
 	struct xarray cqs;
 	struct list_head handlers;
@@ -292,6 +296,7 @@ const char *verna_cmd_name(u16 opcode);
 /* irq.c */
 int verna_irqs_alloc(struct verna_dev *vdev);
 void verna_irqs_free(struct verna_dev *vdev);
+void verna_affinities_free(struct verna_dev *vdev);
 
 /* eq.c */
 int verna_eqs_create(struct verna_dev *vdev);

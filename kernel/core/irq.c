@@ -7,6 +7,8 @@
  * EQ has in one go is handled in the hard handler; only if entries keep coming
  * does the handler's thread go on, so that no interrupt context is held for long.
  */
+#include <linux/irq.h>
+
 #include "core.h"
 
 static irqreturn_t verna_irq_handle(int irq, void *data)
@@ -48,8 +50,14 @@ static u32 verna_irqs_wanted(struct verna_dev *vdev)
 	return clamp(num_online_cpus() + 1, 1, card);
 }
 
+/* Interrupts go away with a reset, the CPUs that the administrator chose stay. */
 static void verna_irq_release(struct verna_irq *vec)
 {
+	const struct cpumask *now = irq_get_affinity_mask(vec->irq);
+	struct verna_dev *vdev = vec->vdev;
+
+	if (vec->vector < vdev->num_affinities)
+		cpumask_copy(&vdev->affinities[vec->vector], now);
 	irq_update_affinity_hint(vec->irq, NULL);
 	free_irq(vec->irq, vec);
 }
@@ -77,7 +85,26 @@ static int verna_irq_request(struct verna_dev *vdev, u32 vector)
 		return err;
 	cpumask_copy(&vec->affinity, cpumask_of(cpu));
 	irq_set_affinity_and_hint(vec->irq, &vec->affinity);
+	if (vector < vdev->num_affinities && !cpumask_empty(&vdev->affinities[vector]))
+		irq_set_affinity(vec->irq, &vdev->affinities[vector]);
 	return 0;
+}
+
+/* As many as the card has vectors; without memory for them hints are all there is. */
+static void verna_affinities_alloc(struct verna_dev *vdev, u32 wanted)
+{
+	if (vdev->affinities)
+		return;
+	vdev->affinities = kcalloc(wanted, sizeof(*vdev->affinities), GFP_KERNEL);
+	vdev->num_affinities = vdev->affinities ? wanted : 0;
+}
+
+/** verna_affinities_free - forget where interrupts went @vdev: the card */
+void verna_affinities_free(struct verna_dev *vdev)
+{
+	kfree(vdev->affinities);
+	vdev->affinities = NULL;
+	vdev->num_affinities = 0;
 }
 
 /**
@@ -95,6 +122,7 @@ int verna_irqs_alloc(struct verna_dev *vdev)
 	num = pci_alloc_irq_vectors(vdev->pdev, 1, wanted, PCI_IRQ_MSIX);
 	if (num < 0)
 		return num;
+	verna_affinities_alloc(vdev, wanted);
 	err = -ENOMEM;
 	vdev->irqs = kcalloc(num, sizeof(*vdev->irqs), GFP_KERNEL);
 	if (!vdev->irqs)

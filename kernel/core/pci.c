@@ -133,6 +133,7 @@ del_debugfs:
 disable_pci:
 	verna_pci_disable(vdev);
 free_devlink:
+	verna_affinities_free(vdev);
 	devlink_free(devlink);
 	return err;
 }
@@ -150,6 +151,7 @@ static void verna_remove(struct pci_dev *pdev)
 	verna_debugfs_del(vdev);
 	verna_uars_free(vdev);
 	verna_pci_disable(vdev);
+	verna_affinities_free(vdev);
 	devlink_free(vdev->devlink);
 }
 

@@ -10,6 +10,7 @@
 #ifndef VERNA_ETH_H
 #define VERNA_ETH_H
 
+#include <linux/dim.h>
 #include <linux/ethtool.h>
 #include <linux/if_vlan.h>
 #include <linux/mutex.h>
@@ -29,6 +30,8 @@
 #define VERNA_RX_COPYBREAK	256
 #define VERNA_RX_REFILL_BATCH	16
 #define VERNA_RX_STARVED	500	/* polls, 10 ms apart, that are worth a report */
+#define VERNA_DEF_ADAPTIVE_RX	false
+#define VERNA_DEF_ADAPTIVE_TX	false
 
 struct verna_channel;
 struct verna_eth;
@@ -43,6 +46,9 @@ struct verna_eth;
  * @sn: sequence number of the last arming
  * @log_size: log2 of entries, at least as many as the queue has descriptors
  * @live: exists in the card
+ * @adaptive: @dim moderates it
+ * @events: events that it had
+ * @dim: adaptive moderation
  */
 struct verna_eth_cq {
 	struct verna_core_cq core;
@@ -53,6 +59,9 @@ struct verna_eth_cq {
 	u32 sn;
 	u8 log_size;
 	bool live;
+	bool adaptive;
+	u16 events;
+	struct dim dim;
 };
 
 /**
@@ -323,6 +332,28 @@ static inline void verna_stat_inc(struct u64_stats_sync *sync, u64 *counter)
 }
 
 /**
+ * struct verna_moder - how the events of a CQ are moderated
+ * @usecs: an event waits for so long; 0: not at all
+ * @frames: ... or for so many completions; 0: for any number
+ * @adaptive: DIM decides on both
+ */
+struct verna_moder {
+	u16 usecs;
+	u16 frames;
+	bool adaptive;
+};
+
+/**
+ * struct verna_coalesce - moderation of the queues of one number
+ * @rx: RX queue; a completion is a packet
+ * @tx: TX queue; a completion is a batch of up to 64 packets
+ */
+struct verna_coalesce {
+	struct verna_moder rx;
+	struct verna_moder tx;
+};
+
+/**
  * struct verna_filter - what the card lets in
  * @lock: serialises changes
  * @enabled: reception is on
@@ -385,6 +416,8 @@ struct verna_hw_totals {
  * @speed: Mbit/s
  * @max_channels: limit of card and vectors; entries of @stats
  * @stats: by queue number
+ * @coalesce_all: what was set for all queues last; rtnl
+ * @coalesce: by queue number; rtnl
  * @filter: MAC filters
  * @rss: receive side scaling
  * @totals: counters of the card
@@ -406,6 +439,8 @@ struct verna_eth {
 	u32 speed;
 	u32 max_channels;
 	struct verna_queue_stats *stats;
+	struct verna_coalesce coalesce_all;
+	struct verna_coalesce *coalesce;
 	struct verna_filter filter;
 	struct verna_rss rss;
 	struct verna_hw_totals totals;
@@ -516,6 +551,23 @@ void verna_channel_broken(struct verna_channel *chan, enum verna_queue_kind kind
 void verna_napi_start(struct verna_channel *chan);
 void verna_napi_stop(struct verna_channel *chan);
 void verna_eth_cq_comp(struct verna_core_cq *core);
+
+/* coalesce.c */
+int verna_coalesce_init(struct verna_eth *eth);
+void verna_coalesce_free(struct verna_eth *eth);
+int verna_coalesce_start(struct verna_eth_cq *cq);
+void verna_coalesce_stop(struct verna_eth_cq *cq);
+void verna_dim_update(struct verna_eth_cq *cq, u64 packets, u64 bytes);
+int verna_get_coalesce(struct net_device *netdev, struct ethtool_coalesce *ec,
+		       struct kernel_ethtool_coalesce *kernel_coal,
+		       struct netlink_ext_ack *extack);
+int verna_set_coalesce(struct net_device *netdev, struct ethtool_coalesce *ec,
+		       struct kernel_ethtool_coalesce *kernel_coal,
+		       struct netlink_ext_ack *extack);
+int verna_get_per_queue_coalesce(struct net_device *netdev, u32 queue,
+				 struct ethtool_coalesce *ec);
+int verna_set_per_queue_coalesce(struct net_device *netdev, u32 queue,
+				 struct ethtool_coalesce *ec);
 
 /* rss.c */
 int verna_rss_init(struct verna_eth *eth);

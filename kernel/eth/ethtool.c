@@ -82,12 +82,18 @@ static void verna_get_all_strings(struct net_device *netdev, u32 sset, u8 *data)
 
 const struct ethtool_ops verna_ethtool_ops = {
 	.cap_link_lanes_supported = true,
+	.supported_coalesce_params = ETHTOOL_COALESCE_USECS | ETHTOOL_COALESCE_MAX_FRAMES |
+				     ETHTOOL_COALESCE_USE_ADAPTIVE,
 	.get_drvinfo = verna_get_drvinfo,
 	.get_regs_len = verna_get_regs_len,
 	.get_regs = verna_get_regs,
 	.get_link = ethtool_op_get_link,
 	.get_link_ksettings = verna_get_link_ksettings,
 	.get_ts_info = ethtool_op_get_ts_info,
+	.get_coalesce = verna_get_coalesce,
+	.set_coalesce = verna_set_coalesce,
+	.get_per_queue_coalesce = verna_get_per_queue_coalesce,
+	.set_per_queue_coalesce = verna_set_per_queue_coalesce,
 	.get_ringparam = verna_get_ringparam,
 	.set_ringparam = verna_set_ringparam,
 	.get_channels = verna_get_channels,

@@ -11,6 +11,7 @@ void verna_eth_cq_comp(struct verna_core_cq *core)
 {
 	struct verna_eth_cq *cq = container_of(core, struct verna_eth_cq, core);
 
+	WRITE_ONCE(cq->events, cq->events + 1);
 	napi_schedule_irqoff(&cq->chan->napi);
 }
 
@@ -23,6 +24,14 @@ static bool verna_napi_arm(struct verna_channel *chan)
 	verna_cq_arm(tx->rec, &tx->sn, VERNA_ARM_NEXT);
 	verna_cq_arm(rx->rec, &rx->sn, VERNA_ARM_NEXT);
 	return verna_eth_cq_peek(tx) || verna_eth_cq_peek(rx);
+}
+
+static void verna_napi_dim(struct verna_channel *chan)
+{
+	const struct verna_queue_stats *stats = &chan->eth->stats[chan->index];
+
+	verna_dim_update(&chan->rx.cq, stats->rx.packets, stats->rx.bytes);
+	verna_dim_update(&chan->tx.cq, stats->done.packets, stats->done.bytes);
 }
 
 /** verna_channel_broken - a completion made no sense @chan: channel @kind: whose */
@@ -73,8 +82,12 @@ static int verna_napi_poll(struct napi_struct *napi, int budget)
 	}
 	if (done == budget)
 		return budget;
-	if (napi_complete_done(napi, done) && verna_napi_arm(chan))
+	if (!napi_complete_done(napi, done))
+		return done;
+	if (verna_napi_arm(chan))
 		napi_schedule(napi);
+	else
+		verna_napi_dim(chan);
 	return done;
 }
 

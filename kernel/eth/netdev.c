@@ -188,9 +188,12 @@ static int verna_eth_init(struct verna_eth *eth)
 		u64_stats_init(&eth->stats[i].done_sync);
 		u64_stats_init(&eth->stats[i].rx_sync);
 	}
-	err = verna_filter_init(eth);
+	err = verna_coalesce_init(eth);
 	if (err)
 		goto free_stats;
+	err = verna_filter_init(eth);
+	if (err)
+		goto free_coalesce;
 	err = verna_rss_init(eth);
 	if (err)
 		goto free_filter;
@@ -204,6 +207,8 @@ free_rss:
 	verna_rss_free(eth);
 free_filter:
 	verna_filter_free(eth);
+free_coalesce:
+	verna_coalesce_free(eth);
 free_stats:
 	kfree(eth->stats);
 	return err;
@@ -215,6 +220,7 @@ static void verna_eth_exit(struct verna_eth *eth)
 	destroy_workqueue(eth->wq);
 	verna_rss_free(eth);
 	verna_filter_free(eth);
+	verna_coalesce_free(eth);
 	kfree(eth->stats);
 }
 

@@ -99,7 +99,7 @@ int verna_eth_cq_create(struct verna_channel *chan, struct verna_eth_cq *cq)
 		return err;
 	}
 	cq->live = true;
-	return 0;
+	return verna_coalesce_start(cq);
 }
 
 /* A queue that the card does not give back may still write to memory. */
@@ -117,6 +117,7 @@ void verna_eth_cq_destroy(struct verna_channel *chan, struct verna_eth_cq *cq)
 	if (!cq->live)
 		return;
 	cq->live = false;
+	verna_coalesce_stop(cq);
 	verna_eth_destroy_object(vdev, VERNA_CMD_DESTROY_CQ, cq->core.cqn);
 	verna_cq_del(vdev, &cq->core);
 }

@@ -247,3 +247,23 @@ int vib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	vib_cq_free_memory(dev, cq);
 	return 0;
 }
+
+/**
+ * vib_modify_cq() - ib_device_ops.modify_cq: moderates completion events
+ * @ibcq: CQ
+ * @cq_count: an event waits for so many completions; 0: for any number
+ * @cq_period: ... or for so many microseconds; 0: not at all
+ *
+ * Return: 0 or an error of the command.
+ */
+int vib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
+{
+	struct verna_cmd_modify_cq cmd = {
+		.hdr.opcode = cpu_to_le16(VERNA_CMD_MODIFY_CQ),
+		.cqn = cpu_to_le32(to_vib_cq(ibcq)->hw.cqn),
+		.delay_ns = cpu_to_le32(cq_period * NSEC_PER_USEC),
+		.entries = cpu_to_le16(cq_count),
+	};
+
+	return verna_cmd_exec(to_vib_dev(ibcq->device)->core, &cmd, sizeof(cmd), NULL);
+}

@@ -67,6 +67,10 @@ int vib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->local_ca_ack_delay = VIB_ACK_DELAY;
 	attr->timestamp_mask = U64_MAX;
 	attr->hca_core_clock = VIB_CLOCK_KHZ;
+	if (caps->eth.features & VERNA_ETH_F_MODERATION) {
+		attr->cq_caps.max_cq_moderation_count = U16_MAX;
+		attr->cq_caps.max_cq_moderation_period = U16_MAX;
+	}
 
 	if (caps->rdma.features & VERNA_RDMA_F_RC) {
 		attr->max_qp_rd_atom = caps->rdma.max_rd_atomic;

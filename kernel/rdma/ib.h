@@ -290,6 +290,7 @@ int vib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 /* cq.c */
 int vib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct uverbs_attr_bundle *attrs);
+int vib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period);
 int vib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 void vib_cq_fire(struct vib_cq *cq);
 

@@ -73,6 +73,7 @@ static const struct ib_device_ops vib_ops = {
 	.get_port_immutable = vib_get_port_immutable,
 	.mmap = vib_mmap,
 	.mmap_free = vib_mmap_free,
+	.modify_cq = vib_modify_cq,
 	.modify_qp = vib_modify_qp,
 	.poll_cq = vib_poll_cq,
 	.post_recv = vib_post_recv,

@@ -73,7 +73,7 @@ struct Nic::Impl {
   bool receive_loopback(uint32_t byte_budget, Nanos now);
   bool discard_wire();
   bool transmit(uint32_t byte_budget, Nanos now);
-  void flush();
+  void flush(Nanos now);
   void watch_link();
   Nanos next_deadline(Nanos port_deadline, Nanos now);
   uint32_t max_frame() const { return eth.mtu() + VERNA_ETH_OVERHEAD; }
@@ -119,7 +119,7 @@ Nic::Impl::Impl(const NicConfig& cfg, HostBus& host, Port& port, Rng seed)
       wire(port, counters, trace),
       loopback(loopback_port, loopback_counters, trace),
       eqs(bus, quota, counters, trace, limits, [this](verna_fatal code) { regs.set_fatal(code); }),
-      cqs(bus, quota, eqs, limits),
+      cqs(bus, quota, eqs, timers, limits),
       eth({bus, quota, eqs, [this](uint32_t cqn) { return cqs.find(cqn); }, scheduler, wire,
            counters, trace, limits.num_uars},
           eth_limits(cfg), cfg.mac),
@@ -194,7 +194,7 @@ Nic::RunResult Nic::Impl::run(Nanos now, uint32_t byte_budget) {
   bool worked = take_doorbells(now) > 0;
   if (dead()) {
     worked |= discard_wire();
-    flush();
+    flush(now);
     return {worked, port_deadline};
   }
   worked |= commands.run(kCommandsPerRun, now) > 0;
@@ -206,7 +206,7 @@ Nic::RunResult Nic::Impl::run(Nanos now, uint32_t byte_budget) {
     regs.self_test().run(bus);
     worked = true;
   }
-  flush();
+  flush(now);
   if (now >= next_beat) {
     regs.beat();
     next_beat = now + kBeat;
@@ -313,10 +313,10 @@ bool Nic::Impl::transmit(uint32_t byte_budget, Nanos now) {
 }
 
 /// The end of a batch: frames become visible, then completions, then the interrupts for them.
-void Nic::Impl::flush() {
+void Nic::Impl::flush(Nanos now) {
   wire.flush();
   loopback.flush();
-  cqs.flush();
+  cqs.flush(now);
   eqs.flush();
 }
 

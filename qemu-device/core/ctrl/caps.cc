@@ -47,7 +47,7 @@ verna_cap_dev device_caps(const DeviceLimits& limits) {
 verna_cap_eth ethernet_caps(const EthLimits& limits) {
   verna_cap_eth cap{};
   cap.hdr = header<verna_cap_eth>(VERNA_CAP_ETH, 2);
-  cap.features = VERNA_ETH_F_RSS | kTxFeatures;
+  cap.features = VERNA_ETH_F_RSS | kTxFeatures | VERNA_ETH_F_MODERATION;
   cap.max_txqs = limits.max_queues;
   cap.max_rxqs = limits.max_queues;
   cap.log_max_entries = limits.log_max_entries;

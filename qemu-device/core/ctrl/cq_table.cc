@@ -8,8 +8,9 @@
 
 namespace verna {
 
-CqTable::CqTable(HostBus& bus, PblQuota& quota, EventQueues& eqs, const DeviceLimits& limits)
-    : bus_(bus), quota_(quota), eqs_(eqs), limits_(limits) {}
+CqTable::CqTable(HostBus& bus, PblQuota& quota, EventQueues& eqs, TimerQueue& timers,
+                 const DeviceLimits& limits)
+    : bus_(bus), quota_(quota), eqs_(eqs), limits_(limits), flush_list_(timers) {}
 
 CommandResult CqTable::create(const verna_cmd_create_cq& cmd) {
   if (cmd.reserved0) return VERNA_BAD_FIELD(verna_cmd_create_cq, reserved0);
@@ -43,6 +44,16 @@ uint32_t CqTable::free_number() {
   while (next_ < cqs_.size() && cqs_[next_]) next_ = (next_ + 1) % limits_.max_cqs;
   if (next_ >= cqs_.size()) cqs_.resize(next_ + 1);
   return next_;
+}
+
+CommandResult CqTable::modify(const verna_cmd_modify_cq& cmd) {
+  Cq* cq = find(cmd.cqn);
+  if (!cq) return CommandResult::fail(VERNA_CMD_NOT_FOUND);
+  if (cmd.delay_ns > VERNA_MAX_CQ_DELAY_NS) return VERNA_BAD_FIELD(verna_cmd_modify_cq, delay_ns);
+  if (cmd.reserved[0] || cmd.reserved[1] || cmd.reserved[2])
+    return VERNA_BAD_FIELD(verna_cmd_modify_cq, reserved);
+  cq->moderate({cmd.delay_ns, cmd.entries});
+  return CommandResult::ok();
 }
 
 CommandResult CqTable::destroy(uint32_t cqn) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/timer.h"
 #include "ctrl/event_queue.h"
 
 namespace verna {
@@ -13,14 +14,16 @@ namespace verna {
 /// taken again at once.
 class CqTable {
  public:
-  CqTable(HostBus& bus, PblQuota& quota, EventQueues& eqs, const DeviceLimits& limits);
+  CqTable(HostBus& bus, PblQuota& quota, EventQueues& eqs, TimerQueue& timers,
+          const DeviceLimits& limits);
 
   CommandResult create(const verna_cmd_create_cq& cmd);
+  CommandResult modify(const verna_cmd_modify_cq& cmd);
   CommandResult destroy(uint32_t cqn);
   /// Null: no such CQ.
   Cq* find(uint32_t cqn) { return cqn < cqs_.size() ? cqs_[cqn].get() : nullptr; }
   /// Reports completions of armed CQs; at the end of a run.
-  void flush() { flush_list_.flush(eqs_); }
+  void flush(Nanos now) { flush_list_.flush(eqs_, now); }
   /// Some of them wait for room in an EQ.
   bool deferred() const { return !flush_list_.empty(); }
   void reset();

@@ -111,6 +111,8 @@ Json describe_cqs(const DescribeContext& card) {
                    {"entries", cq->ring().size()},
                    {"users", cq->users},
                    {"error", cq->in_error()},
+                   {"delay_ns", cq->moderation().delay_ns},
+                   {"event_entries", cq->moderation().entries},
                    {"written", cq->ring().produced()},
                    {"consumed", cq->ring().consumed()}});
   }

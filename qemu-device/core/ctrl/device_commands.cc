@@ -18,6 +18,8 @@ CommandResult DeviceCommands::execute(const CommandBytes& command) {
       return eqs_.create(command.as<verna_cmd_create_eq>());
     case VERNA_CMD_CREATE_CQ:
       return cqs_.create(command.as<verna_cmd_create_cq>());
+    case VERNA_CMD_MODIFY_CQ:
+      return cqs_.modify(command.as<verna_cmd_modify_cq>());
     case VERNA_CMD_DESTROY_EQ:
     case VERNA_CMD_DESTROY_CQ:
       if (object.reserved) return VERNA_BAD_FIELD(verna_cmd_object, reserved);

@@ -44,15 +44,18 @@ bool PhaseRing::has_room(uint32_t wanted) {
   return read_record(nullptr) && size() - (prod_ - cons_) >= wanted;
 }
 
-bool PhaseRing::take_arm(bool solicited) {
-  uint32_t arm;
+PhaseRing::Arm PhaseRing::look_for_arm() {
+  uint32_t word;
   bus_->full_barrier();
-  if (!read_record(&arm)) return false;
-  const uint32_t sn = arm >> VERNA_ARM_SN_SHIFT;
-  const uint32_t type = arm & VERNA_ARM_TYPE_MASK;
-  if (sn == served_arm_sn_) return false;
-  if (type != VERNA_ARM_NEXT && !(type == VERNA_ARM_SOLICITED && solicited)) return false;
-  served_arm_sn_ = sn;
+  if (!read_record(&word)) return {VERNA_ARM_NONE, 0};
+  const Arm arm{word & VERNA_ARM_TYPE_MASK, word >> VERNA_ARM_SN_SHIFT};
+  return arm.sn == served_arm_sn_ ? Arm{VERNA_ARM_NONE, arm.sn} : arm;
+}
+
+bool PhaseRing::take_arm(bool solicited) {
+  const Arm arm = look_for_arm();
+  if (arm.type != VERNA_ARM_NEXT && !(arm.type == VERNA_ARM_SOLICITED && solicited)) return false;
+  serve(arm);
   return true;
 }
 

@@ -28,9 +28,19 @@ class PhaseRing {
   /// be).
   bool has_room(uint32_t wanted = 1);
 
-  /// Full barrier, then reads the record. True exactly once per arm word that the host wrote and
-  /// that asks for what was pushed since; `solicited` tells whether any push since the last call
-  /// was solicited or an error.
+  /// An arm word that the host wrote and that no event has answered yet.
+  struct Arm {
+    uint32_t type;  // VERNA_ARM_NONE: there is none
+    uint32_t sn;
+  };
+  /// Full barrier, then reads the record. Does not answer the arm word.
+  Arm look_for_arm();
+  /// The event for this arm word was sent.
+  void serve(const Arm& arm) { served_arm_sn_ = arm.sn; }
+
+  /// look_for_arm() and serve() in one: true exactly once per arm word that asks for what was
+  /// pushed since; `solicited` tells whether any push since the last call was solicited or an
+  /// error.
   bool take_arm(bool solicited);
 
   uint32_t size() const { return 1u << layout_.log_size; }

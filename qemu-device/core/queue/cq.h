@@ -2,6 +2,7 @@
 // Completion queues as objects of the card: number, events, error state.
 #pragma once
 
+#include "base/timer.h"
 #include "hw/verna_queue.h"
 #include "queue/completion_queue.h"
 
@@ -23,22 +24,38 @@ class Cq;
 /// CQs with completions since the last flush; the Nic flushes it at the end of a run, so that one
 /// look at the arm word and at most one event serve a whole batch. A CQ whose EQ is not ready stays
 /// for the next flush: a process that arms its CQ in a loop cannot make the card lose events.
+///
+/// A CQ whose events are moderated comes back to the list when its delay is over.
 class CqFlushList {
  public:
+  /// The timers must be run before the flush of the same run.
+  explicit CqFlushList(TimerQueue& timers) : timers_(timers) {}
   void add(Cq* cq);
   void remove(Cq* cq);  // the CQ is about to be destroyed
-  void flush(EventSink& events);
+  void flush(EventSink& events, Nanos now);
   bool empty() const { return dirty_.empty(); }
+  TimerQueue& timers() { return timers_; }
 
  private:
+  TimerQueue& timers_;
   std::vector<Cq*> dirty_;
+};
+
+/// When an event of a CQ is due; see verna_cmd_modify_cq.
+struct CqModeration {
+  uint32_t delay_ns = 0;
+  uint16_t entries = 0;
 };
 
 /// A completion queue. It knows how many objects use it, so that it cannot be destroyed under them.
 class Cq {
  public:
   Cq(uint32_t cqn, FunctionId fn, uint32_t eqn, CqFlushList* flush_list)
-      : cqn_(cqn), eqn_(eqn), fn_(fn), flush_list_(flush_list) {}
+      : cqn_(cqn),
+        eqn_(eqn),
+        fn_(fn),
+        flush_list_(flush_list),
+        timer_(flush_list->timers(), on_timer, this) {}
 
   bool init(HostBus* bus, PageList memory, const PhaseRing::Layout& layout) {
     return ring_.init(bus, fn_, std::move(memory), layout);
@@ -50,6 +67,10 @@ class Cq {
   bool has_room() { return !error_ && ring_.has_room(); }
   bool in_error() const { return error_; }
 
+  /// From now on. An event that waits already goes at the next flush.
+  void moderate(const CqModeration& moderation);
+  const CqModeration& moderation() const { return moderation_; }
+
   uint32_t cqn() const { return cqn_; }
   uint32_t eqn() const { return eqn_; }
   FunctionId function() const { return fn_; }
@@ -58,13 +79,25 @@ class Cq {
 
  private:
   friend class CqFlushList;
-  void flush(EventSink& events);
+  static void on_timer(void* cq, Nanos now);
+  void make_dirty();
+  void flush(EventSink& events, Nanos now);
+  bool event_due(const PhaseRing::Arm& arm, Nanos now);
+  void begin_wait(const PhaseRing::Arm& arm, Nanos now);
+  void end_wait();
 
   PhaseRing ring_;
   uint32_t cqn_;
   uint32_t eqn_;
   FunctionId fn_;
   CqFlushList* flush_list_;
+  CqModeration moderation_;
+  Timer timer_;
+  bool waiting_ = false;  // an event waits
+  Nanos due_ = 0;         // when it goes
+  uint32_t wait_sn_ = 0;  // of the arm word that it will answer
+  uint32_t written_ = 0;  // entries that it reports
+  uint32_t batch_ = 0;    // entries since the last flush
   bool dirty_ = false;
   bool solicited_ = false;
   bool error_ = false;

@@ -140,6 +140,22 @@ TEST_F(Commands, CreateCqChecksEveryField) {
   EXPECT_EQ(status(VERNA_CMD_DESTROY_EQ, 0), VERNA_CMD_OK) << "failed commands left a user behind";
 }
 
+TEST_F(Commands, ModifyCqChecksEveryField) {
+  using T = verna_cmd_modify_cq;
+  T good{};
+  good.cqn = card.driver.create_cq(2)->id;
+  good.delay_ns = VERNA_MAX_CQ_DELAY_NS;
+  good.entries = 0xffff;
+  expect_bad<T>(VERNA_CMD_MODIFY_CQ, good,
+                {BAD(T, delay_ns, VERNA_MAX_CQ_DELAY_NS + 1), BAD(T, delay_ns, 0xffffffff),
+                 BAD(T, reserved[0], 1), {"reserved[2]", offsetof(T, reserved), [](T& c) {
+                                            c.reserved[2] = 1;
+                                          }}});
+  EXPECT_TRUE(card.driver.execute(VERNA_CMD_MODIFY_CQ, good).ok());
+  good.cqn++;
+  EXPECT_EQ(card.driver.execute(VERNA_CMD_MODIFY_CQ, good).status, VERNA_CMD_NOT_FOUND);
+}
+
 TEST_F(Commands, CreateEthernetQueueChecksEveryField) {
   using T = verna_cmd_create_ethq;
   const uint32_t cqn = card.driver.create_cq(4)->id;

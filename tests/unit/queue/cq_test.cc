@@ -35,7 +35,8 @@ struct CqTest : testing::Test {
   FakeHostBus bus;
   HostBuffer mem;
   PblQuota quota{10};
-  CqFlushList dirty;
+  TimerQueue timers;
+  CqFlushList dirty{timers};
   Cq cq;
   Events events;
 };
@@ -45,28 +46,28 @@ TEST_F(CqTest, OneEventForABatch) {
   EXPECT_TRUE(push());
   EXPECT_TRUE(push());
   EXPECT_TRUE(events.list.empty());
-  dirty.flush(events);
+  dirty.flush(events, 0);
   ASSERT_EQ(events.list.size(), 1u);
   EXPECT_EQ(events.list[0].eqn, 5u);
   EXPECT_EQ(events.list[0].type, VERNA_EVENT_COMPLETION);
   EXPECT_EQ(events.list[0].id, 0x77u);
-  dirty.flush(events);
+  dirty.flush(events, 0);
   EXPECT_EQ(events.list.size(), 1u);
 }
 
 TEST_F(CqTest, SolicitedIsRememberedAcrossTheBatchOnly) {
   arm(1, VERNA_ARM_SOLICITED);
   push(false);
-  dirty.flush(events);
+  dirty.flush(events, 0);
   EXPECT_TRUE(events.list.empty());
   push(true);
   push(false);
-  dirty.flush(events);
+  dirty.flush(events, 0);
   EXPECT_EQ(events.list.size(), 1u);
   arm(2, VERNA_ARM_SOLICITED);
   mem.store<uint32_t>(0, 3);
   push(false);
-  dirty.flush(events);
+  dirty.flush(events, 0);
   EXPECT_EQ(events.list.size(), 1u);
 }
 
@@ -79,9 +80,9 @@ TEST_F(CqTest, OverrunIsReportedOnceAndForGood) {
   mem.store<uint32_t>(0, 4);
   EXPECT_FALSE(push()) << "an overrun queue does not come back";
   EXPECT_FALSE(cq.has_room());
-  dirty.flush(events);
+  dirty.flush(events, 0);
   push();
-  dirty.flush(events);
+  dirty.flush(events, 0);
   unsigned errors = 0;
   for (const auto& e : events.list) errors += e.type == VERNA_EVENT_CQ_ERROR && e.id == 0x77;
   EXPECT_EQ(errors, 1u);
@@ -92,7 +93,7 @@ TEST_F(CqTest, LostMemoryIsAnError) {
   mem.unmap();
   EXPECT_FALSE(push());
   EXPECT_TRUE(cq.in_error());
-  dirty.flush(events);
+  dirty.flush(events, 0);
   ASSERT_FALSE(events.list.empty());
   EXPECT_EQ(events.list.back().type, VERNA_EVENT_CQ_ERROR);
 }
@@ -101,7 +102,7 @@ TEST_F(CqTest, RemovedFromTheListIsNotFlushed) {
   arm(1, VERNA_ARM_NEXT);
   push();
   dirty.remove(&cq);
-  dirty.flush(events);
+  dirty.flush(events, 0);
   EXPECT_TRUE(events.list.empty());
 }
 
