@@ -329,6 +329,10 @@ extern const struct devlink_ops verna_devlink_ops;
 int verna_reporters_create(struct verna_dev *vdev);
 void verna_reporters_destroy(struct verna_dev *vdev);
 
+/* params.c */
+int verna_params_register(struct verna_dev *vdev);
+void verna_params_unregister(struct verna_dev *vdev);
+
 /* debugfs.c */
 void verna_debugfs_init(void);
 void verna_debugfs_exit(void);

@@ -117,6 +117,9 @@ static int verna_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = verna_reporters_create(vdev);
 	if (err)
 		goto stop;
+	err = verna_params_register(vdev);
+	if (err)
+		goto destroy_reporters;
 	devlink_register(devlink);
 	verna_allow_recovery(vdev, true);
 	dev_info(&pdev->dev, "card %u.%u.%u, ABI %u.%u, %u vectors\n",
@@ -125,6 +128,8 @@ static int verna_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		 vdev->num_irqs);
 	return 0;
 
+destroy_reporters:
+	verna_reporters_destroy(vdev);
 stop:
 	verna_stop(vdev);
 del_debugfs:
@@ -144,6 +149,7 @@ static void verna_remove(struct pci_dev *pdev)
 
 	verna_allow_recovery(vdev, false);
 	devlink_unregister(vdev->devlink);
+	verna_params_unregister(vdev);
 	verna_reporters_destroy(vdev);
 	/* A read finds out whether the card is still there. */
 	verna_reg_read(vdev, VERNA_REG_STATUS);

@@ -101,6 +101,9 @@ static int verna_channel_create(struct verna_channel *chan)
 	if (err)
 		return err;
 	tx->live = true;
+	err = verna_sched_start_txq(chan->eth, chan->index);
+	if (err)
+		return err;
 	err = verna_ethq_create(chan, VERNA_CMD_CREATE_RXQ, rx->cq.core.cqn, &rx->mem,
 				ilog2(rx->mask + 1));
 	if (err)
@@ -138,6 +141,9 @@ static int verna_channels_create(struct verna_eth *eth, struct verna_channels *c
 	int err;
 	u32 i;
 
+	err = verna_sched_start(eth);
+	if (err)
+		return err;
 	for (i = 0; i < chans->num; i++) {
 		err = verna_channel_create(chans->chan[i]);
 		if (err)

@@ -6,6 +6,7 @@
  * the load of each queue.
  */
 #include "eth.h"
+#include "verna_have.h"
 
 #define VERNA_MAX_COALESCE_USECS	10000U
 #define VERNA_MAX_COALESCE_FRAMES	U16_MAX

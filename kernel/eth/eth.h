@@ -354,6 +354,52 @@ struct verna_coalesce {
 };
 
 /**
+ * enum verna_tcs_owner - which qdisc has set traffic classes
+ * @VERNA_TCS_NONE: none
+ * @VERNA_TCS_MQPRIO: mqprio
+ * @VERNA_TCS_ETS: ets
+ */
+enum verna_tcs_owner {
+	VERNA_TCS_NONE,
+	VERNA_TCS_MQPRIO,
+	VERNA_TCS_ETS,
+};
+
+/**
+ * struct verna_tc - a traffic class of the stack
+ * @offset: its first TX queue
+ * @count: its TX queues
+ * @max_kbps: limit, 0: none
+ * @weight: 0: strict priority
+ * @hw: the card's class
+ */
+struct verna_tc {
+	u16 offset;
+	u16 count;
+	u32 max_kbps;
+	u16 weight;
+	u8 hw;
+};
+
+/**
+ * struct verna_tcs - all traffic classes
+ * @owner: who has set them
+ * @handle: of the ets qdisc
+ * @num: entries of @tc
+ * @rdma: the card's class of queue pairs
+ * @prio: class of each priority of skbs
+ * @tc: classes
+ */
+struct verna_tcs {
+	enum verna_tcs_owner owner;
+	u32 handle;
+	u8 num;
+	u8 rdma;
+	u8 prio[TC_BITMASK + 1];
+	struct verna_tc tc[VERNA_MAX_TX_CLASSES];
+};
+
+/**
  * struct verna_filter - what the card lets in
  * @lock: serialises changes
  * @enabled: reception is on
@@ -418,6 +464,8 @@ struct verna_hw_totals {
  * @stats: by queue number
  * @coalesce_all: what was set for all queues last; rtnl
  * @coalesce: by queue number; rtnl
+ * @tcs: traffic classes; rtnl
+ * @pace_mbps: rate of the segments of one packet, 0: no limit; written under rtnl
  * @filter: MAC filters
  * @rss: receive side scaling
  * @totals: counters of the card
@@ -441,6 +489,8 @@ struct verna_eth {
 	struct verna_queue_stats *stats;
 	struct verna_coalesce coalesce_all;
 	struct verna_coalesce *coalesce;
+	struct verna_tcs tcs;
+	u32 pace_mbps;
 	struct verna_filter filter;
 	struct verna_rss rss;
 	struct verna_hw_totals totals;
@@ -568,6 +618,13 @@ int verna_get_per_queue_coalesce(struct net_device *netdev, u32 queue,
 				 struct ethtool_coalesce *ec);
 int verna_set_per_queue_coalesce(struct net_device *netdev, u32 queue,
 				 struct ethtool_coalesce *ec);
+
+/* qdisc.c */
+int verna_sched_start(struct verna_eth *eth);
+int verna_sched_start_txq(struct verna_eth *eth, u32 queue);
+bool verna_sched_fits(const struct verna_eth *eth, u32 num);
+int verna_setup_tc(struct net_device *netdev, enum tc_setup_type type, void *data);
+int verna_set_tx_maxrate(struct net_device *netdev, int queue, u32 mbps);
 
 /* rss.c */
 int verna_rss_init(struct verna_eth *eth);

@@ -64,6 +64,8 @@ int verna_set_channels(struct net_device *netdev, struct ethtool_channels *ch)
 	/* Channels are pairs: the core has checked the limits. */
 	if (!ch->combined_count || ch->rx_count || ch->tx_count || ch->other_count)
 		return -EINVAL;
+	if (!verna_sched_fits(eth, ch->combined_count))
+		return -EBUSY;
 	params.num = ch->combined_count;
 	if (params.num == eth->params.num)
 		return 0;

@@ -110,6 +110,8 @@ static const struct net_device_ops verna_netdev_ops = {
 	.ndo_validate_addr = eth_validate_addr,
 	.ndo_change_mtu = verna_change_mtu,
 	.ndo_tx_timeout = verna_tx_timeout,
+	.ndo_setup_tc = verna_setup_tc,
+	.ndo_set_tx_maxrate = verna_set_tx_maxrate,
 	.ndo_get_stats64 = verna_get_stats64,
 	.ndo_bpf = verna_bpf,
 	.ndo_xdp_xmit = verna_xdp_xmit,
@@ -150,6 +152,9 @@ static void verna_netdev_setup(struct verna_eth *eth)
 	netdev->hw_features = NETIF_F_SG;
 	netdev->features = NETIF_F_SG | NETIF_F_HIGHDMA;
 	netdev->vlan_features = NETIF_F_SG | NETIF_F_HIGHDMA;
+	/* Off at first: what is offloaded is scheduled twice, in the qdisc and in the card. */
+	if (caps->eth.features & VERNA_ETH_F_TX_CLASSES)
+		netdev->hw_features |= NETIF_F_HW_TC;
 	if (eth->rss.size) {
 		netdev->hw_features |= NETIF_F_RXHASH;
 		netdev->features |= NETIF_F_RXHASH;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * verna: what core/ offers to eth/ (same module) and to rdma/ (verna_ib.ko), and
- * the four functions that core/ expects of eth/. No other header of core/ is
+ * the functions that core/ expects of eth/. No other header of core/ is
  * included outside of it.
  *
  * Life cycle that a client sees. The auxiliary device exists exactly while the
@@ -403,6 +403,9 @@ void verna_eth_suspend(struct net_device *netdev);
 int verna_eth_resume(struct net_device *netdev);
 /* Destroys and makes all queues anew; an error means that there are none now. */
 int verna_eth_restart(struct net_device *netdev);
+/* Rate in Mbit/s at which the segments of one packet leave, 0: no limit. */
+int verna_eth_set_pace(struct net_device *netdev, u32 mbps);
+u32 verna_eth_get_pace(struct net_device *netdev);
 /* Fill a health reporter's message with the state of all queues, or with the entries that
  * are next in them.
  */

@@ -188,6 +188,7 @@ Nic::RunResult Nic::Impl::run(Nanos now, uint32_t byte_budget) {
   trace.set_now(now);
   wire.set_now(now);
   loopback.set_now(now);
+  scheduler.set_now(now);
   const Nanos port_deadline = wire.port().poll(now);
   watch_link();
 
@@ -331,7 +332,8 @@ void Nic::Impl::watch_link() {
 }
 
 Nanos Nic::Impl::next_deadline(Nanos port_deadline, Nanos now) {
-  Nanos deadline = std::min({timers.next(), port_deadline, next_beat});
+  Nanos deadline =
+      std::min({timers.next(), port_deadline, next_beat, scheduler.next_deadline(now)});
   if (cqs.deferred() || eqs.deferred()) deadline = std::min(deadline, now + kDeferredRetry);
   return deadline;
 }
@@ -340,7 +342,7 @@ bool Nic::Impl::prepare_sleep(Nanos now) {
   if (!doorbells.empty()) return false;
   if (!dead()) {
     if (commands.pending() || regs.self_test().pending() || timers.next() <= now) return false;
-    if (scheduler.num_runnable() > 0 && !scheduler.wire_full()) return false;
+    if (scheduler.can_send(now)) return false;
     const bool armed = scheduler.arm_all(now);
     eqs.flush();  // arming may have found a queue broken
     if (!armed || !loopback_port.prepare_sleep(false)) return false;

@@ -29,6 +29,10 @@ uint32_t command_length(uint16_t opcode) {
     case VERNA_CMD_CREATE_TXQ:
     case VERNA_CMD_CREATE_RXQ:
       return sizeof(verna_cmd_create_ethq);
+    case VERNA_CMD_MODIFY_TXQ:
+      return sizeof(verna_cmd_modify_txq);
+    case VERNA_CMD_SET_TX_CLASSES:
+      return sizeof(verna_cmd_set_tx_classes);
     case VERNA_CMD_SET_RX_MODE:
       return sizeof(verna_cmd_rx_mode);
     case VERNA_CMD_ADD_MAC:

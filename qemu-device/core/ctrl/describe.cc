@@ -133,11 +133,30 @@ Json describe_queue(const Queue& queue, const char* const (&names)[N]) {
   return out;
 }
 
+Json describe_schedule(const Scheduler& scheduler, const TxQueue& queue) {
+  const TxQueueSetup setup = scheduler.setup_of(queue);
+  return {{"tclass", setup.tclass},
+          {"weight", setup.weight},
+          {"rate_kbps", setup.rate_kbps},
+          {"burst_bytes", setup.burst_bytes},
+          {"pace_kbps", queue.pace_kbps()}};
+}
+
+Json describe_classes(const Scheduler& scheduler) {
+  Json out = Json::array();
+  for (const TxClass& c : scheduler.classes())
+    out.push_back({{"weight", c.weight}, {"max_kbps", c.shaper.kbps()}, {"runnable", c.size()}});
+  return out;
+}
+
 Json describe_queues(const DescribeContext& card) {
   Json txqs = Json::array();
   Json rxqs = Json::array();
   for (uint32_t id = 0; id < card.eth.limits().max_queues; id++) {
-    if (const TxQueue* queue = card.eth.txq(id)) txqs.push_back(describe_queue(*queue, kTxqNames));
+    if (const TxQueue* queue = card.eth.txq(id)) {
+      txqs.push_back(describe_queue(*queue, kTxqNames));
+      txqs.back().update(describe_schedule(card.scheduler, *queue));
+    }
     if (const RxQueue* queue = card.eth.rxq(id)) rxqs.push_back(describe_queue(*queue, kRxqNames));
   }
   return {{"txqs", txqs}, {"rxqs", rxqs}};
@@ -163,6 +182,9 @@ Json describe_state(const DescribeContext& card) {
   return {{"link_up", card.wire.link_up()},
           {"fatal", static_cast<int>(card.regs.fatal())},
           {"runnable", card.scheduler.num_runnable()},
+          {"parked", card.scheduler.num_parked()},
+          {"classes", describe_classes(card.scheduler)},
+          {"rdma_class", card.scheduler.rdma_class()},
           {"polled", card.scheduler.num_polled()},
           {"wire_full", card.scheduler.wire_full()},
           {"pbl_entries", card.quota.used()},

@@ -20,6 +20,7 @@ void EthEngine::reset() {
     txq.reset();
   }
   for (auto& rxq : rxqs_) rxq.reset();
+  env_.scheduler.reset_classes();
   filter_.reset();
   rss_.reset();
   context_.mtu = limits_.default_mtu;

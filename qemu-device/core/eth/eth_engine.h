@@ -28,7 +28,7 @@ struct EthEnvironment {
 };
 
 /// Owns TX and RX queues and decides where a received frame goes. Its commands are in
-/// eth/eth_commands.cc.
+/// eth/eth_commands.cc and eth/sched_commands.cc.
 class EthEngine {
  public:
   EthEngine(const EthEnvironment& environment, const EthLimits& limits, const uint8_t (&mac)[6]);
@@ -61,6 +61,8 @@ class EthEngine {
   CommandResult create_rxq(const CommandBytes& command);
   CommandResult destroy_txq(const CommandBytes& command);
   CommandResult destroy_rxq(const CommandBytes& command);
+  CommandResult modify_txq(const CommandBytes& command);
+  CommandResult set_tx_classes(const CommandBytes& command);
   CommandResult set_rx_mode(const CommandBytes& command);
   CommandResult add_mac(const CommandBytes& command);
   CommandResult del_mac(const CommandBytes& command);

@@ -38,6 +38,7 @@ TxSource::Result TxQueue::transmit(uint32_t byte_budget, Nanos now) {
   }
   complete(now);
   if (step == Step::kSent) return Result::kMore;
+  if (step == Step::kPaced) return later(pace_.ready_at());
   return step == Step::kWireFull ? Result::kWireFull : Result::kIdle;
 }
 
@@ -48,6 +49,7 @@ TxQueue::Step TxQueue::send_one(uint32_t* bytes, Nanos now) {
     if (step != Step::kSent) return step;
     if (!start_packet(now)) return Step::kSent;
   }
+  if (packet_.segmented() && pace_.ready_at() > now) return Step::kPaced;
   const uint32_t tag = tx_tag_bytes(packet_.request());
   const uint32_t length = next_length();
   uint8_t* frame = context_.wire.reserve(length + tag);
@@ -59,6 +61,7 @@ TxQueue::Step TxQueue::send_one(uint32_t* bytes, Nanos now) {
   if (tag) tx_insert_tag(packet_.request(), frame);
   context_.trace.point(Stage::kTxSend, id_, length + tag);
   count_frame(length + tag, context_.wire.commit(length + tag));
+  if (packet_.segmented()) pace(length + tag, now);
   if (!packet_.segmented() || segmenter_.done()) finish();
   *bytes = length + tag;
   return Step::kSent;
@@ -107,7 +110,7 @@ bool TxQueue::start_packet(Nanos now) {
     else
       reader_.start(&packet_);
   }
-  in_progress_ = begun == Segmenter::Begin::kReady;
+  in_progress_ = first_segment_ = begun == Segmenter::Begin::kReady;
   if (begun == Segmenter::Begin::kBad) refuse(VERNA_CQE_ETH_DESC_ERR, VERNA_ETH_tx_drop_desc, now);
   if (begun == Segmenter::Begin::kDmaFault)
     refuse(VERNA_CQE_ETH_DMA_ERR, VERNA_ETH_tx_drop_dma, now);
@@ -150,6 +153,7 @@ void TxQueue::count_frame(uint32_t length, bool sent) {
   const uint16_t flags = packet_.request().flags;
   const uint32_t segment = packet_.segmented();
   const uint32_t summed = segment || (flags & (VERNA_TX_F_CSUM | VERNA_TX_F_CRC32C));
+  charge(length);
   eth[VERNA_ETH_tx_packets]++;
   eth[VERNA_ETH_tx_bytes] += length;
   eth[VERNA_ETH_tx_tso_segments] += segment;
@@ -158,6 +162,12 @@ void TxQueue::count_frame(uint32_t length, bool sent) {
   counters[VERNA_TXQ_bytes] += length;
   counters[VERNA_TXQ_tso_segments] += segment;
   counters[VERNA_TXQ_csum] += summed;
+}
+
+/// A packet begins when it may; its segments then have their places in time, so that one that comes
+/// late, because the card was not run, does not make all that follow late.
+void TxQueue::pace(uint32_t length, Nanos now) {
+  pace_.charge(length, std::exchange(first_segment_, false) ? now : 0);
 }
 
 /// All frames of the packet have gone.

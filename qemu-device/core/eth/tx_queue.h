@@ -66,8 +66,15 @@ class TxQueue : public TxSource {
   const WorkQueue& ring() const { return ring_; }
   std::array<uint64_t, VERNA_TXQ_NUM_COUNTERS> counters{};
 
+  /// The segments of one packet leave no faster than this, 0: at once.
+  void set_pace(uint32_t kbps, Nanos now) {
+    pace_kbps_ = kbps;
+    pace_.configure(kbps, 1, now);
+  }
+  uint32_t pace_kbps() const { return pace_kbps_; }
+
  private:
-  enum class Step { kSent, kIncomplete, kWireFull, kStopped };
+  enum class Step { kSent, kIncomplete, kWireFull, kStopped, kPaced };
 
   Step send_one(uint32_t* bytes, Nanos now);
   Step collect();
@@ -77,6 +84,7 @@ class TxQueue : public TxSource {
   uint32_t max_frame() const { return context_.mtu + VERNA_ETH_OVERHEAD; }
   void refuse(verna_cqe_status status, verna_eth_counter reason, Nanos now);
   void count_frame(uint32_t length, bool sent);
+  void pace(uint32_t length, Nanos now);
   void finish();
   void complete(Nanos now);
   void write_cqe(uint32_t index, verna_cqe_status status, Nanos now);
@@ -93,12 +101,15 @@ class TxQueue : public TxSource {
   uint32_t uar_ = 0;
   FunctionId fn_ = 0;
   bool stopped_ = false;
+  uint32_t pace_kbps_ = 0;
+  Shaper pace_;  // of segments
   uint32_t unreported_ = 0;  // packets done that no CQE tells yet
   uint32_t last_done_ = 0;   // index of the last descriptor of them
   uint32_t incomplete_ = 0;  // descriptors at the head that have no EOP yet
 
   // The packet at the head of the ring. Its descriptors are consumed when it is done.
   bool in_progress_ = false;  // it was checked, and frames of it are left
+  bool first_segment_ = false;  // none of its segments was sent
   TxPacket packet_;
   TxReader reader_;
   Segmenter segmenter_;

@@ -10,7 +10,8 @@ constexpr int64_t kFlushCost = 256;
 }  // namespace
 
 Qp::Qp(RdmaServices& services)
-    : ctx_(services),
+    : TxSource(Kind::kRdma),
+      ctx_(services),
       window_(services),
       completer_(ctx_, window_),
       requester_(ctx_, window_, completer_),

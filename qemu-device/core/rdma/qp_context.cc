@@ -7,6 +7,7 @@ void QpContext::commit(const BthFields& bth, uint32_t len) {
   trace().point(Stage::kTxSend, qpn,
                 static_cast<uint64_t>(uint32_t{bth.opcode} << 24 | bth.psn) << 32 | len);
   if (!path.mac().commit(len)) return;
+  source->charge(len);
   count(VERNA_RDMA_tx_packets);
   count(VERNA_RDMA_tx_bytes, len);
 }

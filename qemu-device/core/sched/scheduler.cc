@@ -2,18 +2,19 @@
 #include "sched/scheduler.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace verna {
 
 void Scheduler::wake(TxSource* source) {
-  make_runnable(source);
+  if (source->state_ == TxSource::State::kIdle) make_runnable(source);
   make_polled(source);
 }
 
 void Scheduler::make_runnable(TxSource* source) {
-  if (source->runnable_) return;
-  source->runnable_ = true;
-  runnable_.push_back(source);
+  if (source->state_ == TxSource::State::kRunnable) return;
+  source->state_ = TxSource::State::kRunnable;
+  classes_[class_of(*source)].add(source);
 }
 
 void Scheduler::make_polled(TxSource* source) {
@@ -24,14 +25,74 @@ void Scheduler::make_polled(TxSource* source) {
   source->disarm_doorbell();
 }
 
-void Scheduler::remove(TxSource* source) {
-  if (source->runnable_) {
-    const auto it = std::find(runnable_.begin(), runnable_.end(), source);
-    if (static_cast<size_t>(it - runnable_.begin()) < cursor_) cursor_--;
-    runnable_.erase(it);
+/// Neither runnable nor parked any more.
+void Scheduler::take_off(TxSource* source) {
+  if (source->state_ == TxSource::State::kRunnable) {
+    classes_[class_of(*source)].remove(source);
+  } else if (source->state_ == TxSource::State::kParked) {
+    std::erase_if(parked_, [source](const Parked& p) { return p.source == source; });
+    std::make_heap(parked_.begin(), parked_.end());
   }
+  source->state_ = TxSource::State::kIdle;
+}
+
+/// Who has nothing to send saves nothing, but what it sent too much is not forgotten.
+void Scheduler::make_idle(TxSource* source) {
+  take_off(source);
+  source->deficit_ = std::min<int64_t>(source->deficit_, 0);
+}
+
+void Scheduler::park(TxSource* source, Nanos until) {
+  take_off(source);
+  source->state_ = TxSource::State::kParked;
+  parked_.push_back({until, source});
+  std::push_heap(parked_.begin(), parked_.end());
+}
+
+void Scheduler::release_parked(Nanos now) {
+  while (!parked_.empty() && parked_.front().when <= now) {
+    TxSource* source = parked_.front().source;
+    std::pop_heap(parked_.begin(), parked_.end());
+    parked_.pop_back();
+    make_runnable(source);
+  }
+}
+
+void Scheduler::remove(TxSource* source) {
+  take_off(source);
   if (source->polled_) std::erase(polled_, source);
-  source->runnable_ = source->polled_ = false;
+  source->polled_ = false;
+  if (source->weight_ != 1) classes_[class_of(*source)].remove_weight(source->weight_);
+  source->weight_ = 1;
+}
+
+void Scheduler::configure(TxSource* source, const TxQueueSetup& setup) {
+  const bool has_work = source->state_ != TxSource::State::kIdle;
+  take_off(source);
+  if (source->weight_ != 1) classes_[source->tclass_].remove_weight(source->weight_);
+  source->tclass_ = setup.tclass;
+  source->weight_ = setup.weight;
+  if (source->weight_ != 1) classes_[source->tclass_].add_weight(source->weight_);
+  source->shaper_.configure(setup.rate_kbps, setup.burst_bytes, now_);
+  source->burst_bytes_ = setup.burst_bytes;
+  if (has_work) make_runnable(source);
+}
+
+TxQueueSetup Scheduler::setup_of(const TxSource& source) const {
+  return {class_of(source), source.weight_, source.shaper_.kbps(), source.burst_bytes_};
+}
+
+void Scheduler::configure_classes(const TxClassSetup& setup, uint8_t rdma_class) {
+  if (rdma_class != rdma_class_) {
+    TxClass& old = classes_[rdma_class_];
+    old.for_each([&](TxSource* source) {
+      if (source->kind_ != TxSource::Kind::kRdma) return;
+      old.remove(source);
+      classes_[rdma_class].add(source);
+    });
+    rdma_class_ = rdma_class;
+  }
+  classes_.configure(setup, now_);
 }
 
 /// Arms a source that stayed idle. False: it has work after all.
@@ -49,7 +110,7 @@ void Scheduler::poll_sources(Nanos now) {
   size_t kept = 0;
   for (size_t i = 0; i < polled_.size(); i++) {
     TxSource* source = polled_[i];
-    if (source->runnable_) {
+    if (source->state_ != TxSource::State::kIdle) {
       source->idle_polls_ = 0;
     } else if (source->poll(now)) {
       source->idle_polls_ = 0;
@@ -62,46 +123,111 @@ void Scheduler::poll_sources(Nanos now) {
   polled_.resize(kept);
 }
 
-/// Lets the source at the cursor send. Returns what it is charged; counts in `*blocked` the sources
-/// in a row that found the wire full.
-uint32_t Scheduler::take_turn(uint32_t budget, size_t* blocked, Nanos now) {
-  if (cursor_ >= runnable_.size()) cursor_ = 0;
-  TxSource* source = runnable_[cursor_];
-  const TxSource::Result result = source->transmit(budget, now);
-  if (result == TxSource::Result::kWireFull) {
-    wire_full_ = true;
-    cursor_++;
-    ++*blocked;
+/// Looks at idle sources that are polled, of classes that go before `tclass`. kWork: one of them is
+/// runnable now.
+Scheduler::Before Scheduler::poll_those_before(const TxClass& tclass, Nanos now) {
+  Before result = Before::kNobody;
+  for (TxSource* source : polled_) {
+    if (source->state_ != TxSource::State::kIdle) continue;
+    if (!classes_.goes_before(class_of(*source), tclass)) continue;
+    if (source->poll(now)) {
+      make_runnable(source);
+      result = Before::kWork;
+    } else if (result == Before::kNobody) {
+      result = Before::kIdle;
+    }
+  }
+  return result;
+}
+
+/// Lets the source whose turn it is send. Returns what it is charged of the run's budget.
+uint32_t Scheduler::take_turn(TxClass* tclass, uint32_t byte_budget, Nanos now) {
+  TxSource* source = tclass->current();
+  if (const Nanos ready = source->shaper_.ready_at(); ready > now) {
+    park(source, ready);
     return 0;
   }
-  turns_++;
-  *blocked = 0;
-  if (result == TxSource::Result::kMore) {
-    cursor_++;
-    return budget;
+  const auto right = static_cast<uint32_t>(source->deficit_);
+  Turn turn{};
+  turn.budget = std::min({byte_budget, right, TxClasses::allowance(*tclass, now),
+                          source->shaper_.allowance(now)});
+  turn.cut = turn.budget < right;
+  turn.result = source->transmit(turn.budget, now);
+  turn.sent = std::exchange(source->sent_, 0);
+  end_turn(tclass, source, turn, now);
+  if (turn.result == TxSource::Result::kMore && turn.sent > 0)
+    return std::max(turn.budget, static_cast<uint32_t>(turn.sent));
+  return kIdleCost;
+}
+
+void Scheduler::end_turn(TxClass* tclass, TxSource* source, const Turn& turn, Nanos now) {
+  source->deficit_ -= static_cast<int64_t>(turn.sent);
+  source->shaper_.charge(turn.sent, now);
+  switch (turn.result) {
+    case TxSource::Result::kWireFull:
+      wire_full_ = true;
+      break;
+    case TxSource::Result::kIdle:
+      make_idle(source);
+      break;
+    case TxSource::Result::kLater:
+      park(source, source->later_);
+      break;
+    case TxSource::Result::kMore:
+      // A turn that was cut short goes on, unless the source sends nothing with it.
+      if (!turn.cut || turn.sent == 0 || source->deficit_ <= 0) tclass->next();
+      break;
   }
-  source->runnable_ = false;
-  runnable_[cursor_] = runnable_.back();
-  runnable_.pop_back();
-  return std::min(budget, kIdleCost);
+  classes_.charge(tclass, turn.sent, now);
+  if (turn.result != TxSource::Result::kWireFull || turn.sent > 0) turns_++;
+}
+
+/// One turn. False: nobody can send. A class that may have to give way any moment sends frame by
+/// frame.
+bool Scheduler::serve(int64_t* byte_budget, Nanos now) {
+  TxClass* tclass = classes_.choose(now);
+  if (!tclass) return false;
+  const Before before = poll_those_before(*tclass, now);
+  if (before == Before::kWork) return true;
+  const auto budget = before == Before::kIdle ? 1 : static_cast<uint32_t>(*byte_budget);
+  *byte_budget -= take_turn(tclass, budget, now);
+  return true;
 }
 
 bool Scheduler::run(Nanos now, uint32_t byte_budget) {
+  now_ = now;
+  release_parked(now);
   poll_sources(now);
   wire_full_ = false;
-  size_t blocked = 0;
-  while (byte_budget > 0 && blocked < runnable_.size())
-    byte_budget -= take_turn(std::min(byte_budget, kQuantum), &blocked, now);
-  return blocked < runnable_.size();
+  if (now < paused_until_) return false;
+  int64_t left = byte_budget;
+  while (left > 0 && !wire_full_ && serve(&left, now)) {
+  }
+  return can_send(now);
 }
 
 bool Scheduler::arm_all(Nanos now) {
   size_t kept = 0;
+  bool found_work = false;
   for (size_t i = 0; i < polled_.size(); i++) {
-    if (!retire(polled_[i], now)) polled_[kept++] = polled_[i];
+    TxSource* source = polled_[i];
+    const bool has_work = source->state_ != TxSource::State::kIdle;
+    if (!has_work && retire(source, now)) continue;
+    found_work |= !has_work;
+    polled_[kept++] = source;
   }
   polled_.resize(kept);
-  return kept == 0;
+  return !found_work;
+}
+
+bool Scheduler::can_send(Nanos now) const {
+  return now >= paused_until_ && !wire_full_ && classes_.can_send(now);
+}
+
+Nanos Scheduler::next_deadline(Nanos now) const {
+  if (now < paused_until_) return num_runnable() || num_parked() ? paused_until_ : kNever;
+  const Nanos parked = parked_.empty() ? kNever : parked_.front().when;
+  return std::min(parked, classes_.next_ready(now));
 }
 
 }  // namespace verna

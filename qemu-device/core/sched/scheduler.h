@@ -4,39 +4,24 @@
 
 #include <vector>
 
-#include "base/types.h"
+#include "sched/tx_classes.h"
+#include "sched/tx_source.h"
 
 namespace verna {
 
-/// A queue that sends: an Ethernet TX queue or a queue pair (its requester and responder).
-class TxSource {
- public:
-  enum class Result {
-    kIdle,      // nothing to send now; wake() when there is
-    kMore,      // budget used up, more to send
-    kWireFull,  // the wire had no room; try again when it has
-  };
-  virtual ~TxSource() = default;
-
-  /// Reads the producer index. True: there is something to send now.
-  virtual bool poll(Nanos now) = 0;
-  /// Sends about `byte_budget` bytes (whole frames) and processes requests that send nothing.
-  virtual Result transmit(uint32_t byte_budget, Nanos now) = 0;
-  /// The card stops polling: sets need_doorbell, then looks once more. False: work appeared, the
-  /// doorbell is not needed after all.
-  virtual bool arm_doorbell(Nanos now) = 0;
-  /// The card polls from now on: clears need_doorbell.
-  virtual void disarm_doorbell() = 0;
-
- private:
-  friend class Scheduler;
-  bool runnable_ = false;
-  bool polled_ = false;
-  uint32_t idle_polls_ = 0;
+/// How one queue is served; see verna_cmd_modify_txq.
+struct TxQueueSetup {
+  uint8_t tclass = 0;
+  uint16_t weight = 1;
+  uint32_t rate_kbps = 0;
+  uint32_t burst_bytes = 0;
 };
 
-/// Round robin by bytes over the runnable sources, and the list of sources that were active lately
-/// and are polled without a doorbell. A source that stays idle is armed and leaves the list.
+/// Lets sources send in turn: classes by priority and weight, queues of a class by weight, each
+/// within its rate. A source that must wait for its rate is parked until it may go on, and
+/// next_deadline() tells when that is. One that finds the wire full keeps its turn until
+/// there is room, so that frames of no size are put at a disadvantage. It also keeps the list of sources that were active lately
+/// and are polled without a doorbell; one that stays idle is armed and leaves the list.
 class Scheduler {
  public:
   /// Something happened that may give `source` work (doorbell, acknowledgement, timer, response).
@@ -44,11 +29,28 @@ class Scheduler {
   /// `source` goes away.
   void remove(TxSource* source);
 
+  /// Time of what configures; run() sets it, too.
+  void set_now(Nanos now) { now_ = now; }
+  Nanos now() const { return now_; }
+  /// A source that was never configured has the default values. Only for Ethernet queues.
+  void configure(TxSource* source, const TxQueueSetup& setup);
+  /// `rdma_class` is that of all queue pairs.
+  void configure_classes(const TxClassSetup& setup, uint8_t rdma_class);
+  /// Classes as after power-on. Sources are gone by then, or go on with their own settings.
+  void reset_classes() { configure_classes({}, 0); }
+  /// Nobody sends before `until` (IEEE 802.3 PAUSE); a time that has passed ends the pause.
+  void pause(Nanos until) { paused_until_ = until; }
+
   /// Polls, then sends up to about `byte_budget` bytes in all. True: more could be sent at once.
   bool run(Nanos now, uint32_t byte_budget);
 
-  /// Arms every polled source. False: one of them found work; the card must not sleep.
+  /// Arms every polled source that has nothing to send. False: one of them found work; the card
+  /// must not sleep.
   bool arm_all(Nanos now);
+  /// False: nothing can be sent before next_deadline(), room on the wire, or a wake().
+  bool can_send(Nanos now) const;
+  /// When something can be sent again that must wait now; kNever: nothing waits for a time.
+  Nanos next_deadline(Nanos now) const;
   /// Some source waits for room on the wire.
   bool wire_full() const { return wire_full_; }
   /// With false, wake() by a doorbell does not make a source polled (the owner runs the card from
@@ -57,23 +59,54 @@ class Scheduler {
 
   /// Turns taken since the card was made, but those that found the wire full.
   uint64_t turns() const { return turns_; }
-  size_t num_runnable() const { return runnable_.size(); }
+  size_t num_runnable() const { return classes_.num_runnable(); }
+  size_t num_parked() const { return parked_.size(); }
   size_t num_polled() const { return polled_.size(); }
+  /// Settings of a source as they are, for people.
+  TxQueueSetup setup_of(const TxSource& source) const;
+  uint8_t rdma_class() const { return rdma_class_; }
+  const TxClasses::All& classes() const { return classes_.all(); }
 
  private:
-  static constexpr uint32_t kQuantum = 16384;  // bytes of one turn
   static constexpr uint32_t kIdleCost = 4096;  // charged for a turn that ended for lack of work
   static constexpr uint32_t kIdlePolls = 256;  // then a source is armed
   static constexpr size_t kMaxPolled = 64;     // beyond it sources need their doorbells
+  struct Parked {
+    Nanos when;
+    TxSource* source;
+    bool operator<(const Parked& other) const { return when > other.when; }  // earliest on top
+  };
+  /// What a turn came to.
+  struct Turn {
+    uint32_t budget;  // that it was given
+    bool cut;         // less than it has a right to
+    uint64_t sent;
+    TxSource::Result result;
+  };
+
+  uint8_t class_of(const TxSource& source) const {
+    return source.kind_ == TxSource::Kind::kRdma ? rdma_class_ : source.tclass_;
+  }
   void make_runnable(TxSource* source);
   void make_polled(TxSource* source);
+  void make_idle(TxSource* source);
+  void park(TxSource* source, Nanos until);
+  void release_parked(Nanos now);
+  void take_off(TxSource* source);
   void poll_sources(Nanos now);
+  enum class Before { kNobody, kIdle, kWork };
+  Before poll_those_before(const TxClass& tclass, Nanos now);
   bool retire(TxSource* source, Nanos now);
-  uint32_t take_turn(uint32_t budget, size_t* blocked, Nanos now);
+  uint32_t take_turn(TxClass* tclass, uint32_t byte_budget, Nanos now);
+  bool serve(int64_t* byte_budget, Nanos now);
+  void end_turn(TxClass* tclass, TxSource* source, const Turn& turn, Nanos now);
 
-  std::vector<TxSource*> runnable_;
+  TxClasses classes_;
+  uint8_t rdma_class_ = 0;
+  std::vector<Parked> parked_;  // a heap
   std::vector<TxSource*> polled_;
-  size_t cursor_ = 0;
+  Nanos now_ = 0;
+  Nanos paused_until_ = 0;
   uint64_t turns_ = 0;
   bool wire_full_ = false;
   bool polling_ = true;

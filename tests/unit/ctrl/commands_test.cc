@@ -140,6 +140,41 @@ TEST_F(Commands, CreateCqChecksEveryField) {
   EXPECT_EQ(status(VERNA_CMD_DESTROY_EQ, 0), VERNA_CMD_OK) << "failed commands left a user behind";
 }
 
+TEST_F(Commands, ModifyTxqChecksEveryField) {
+  using T = verna_cmd_modify_txq;
+  card.driver.create_txq(3, card.driver.create_cq(4), 2);
+  T good{};
+  good.id = 3;
+  good.rate_kbps = good.burst_bytes = good.pace_kbps = 0xffffffff;
+  good.weight = 1024;
+  good.tclass = 7;
+  expect_bad<T>(VERNA_CMD_MODIFY_TXQ, good,
+                {BAD(T, weight, 0), BAD(T, weight, 1025), BAD(T, weight, 0xffff),
+                 BAD(T, tclass, 8), BAD(T, tclass, 255), BAD(T, reserved[0], 1),
+                 {"reserved[4]", offsetof(T, reserved), [](T& c) { c.reserved[4] = 1; }}});
+  EXPECT_TRUE(card.driver.execute(VERNA_CMD_MODIFY_TXQ, good).ok());
+  good.id = 4;
+  EXPECT_EQ(card.driver.execute(VERNA_CMD_MODIFY_TXQ, good).status, VERNA_CMD_NOT_FOUND);
+  good.id = 0xffffffff;
+  EXPECT_EQ(card.driver.execute(VERNA_CMD_MODIFY_TXQ, good).status, VERNA_CMD_NOT_FOUND);
+}
+
+TEST_F(Commands, SetTxClassesChecksEveryField) {
+  using T = verna_cmd_set_tx_classes;
+  T good{};
+  good.rdma_class = 7;
+  for (int i = 0; i < 8; i++) {
+    good.max_kbps[i] = 0xffffffff;
+    good.weight[i] = static_cast<uint16_t>(1024 - i);
+  }
+  expect_bad<T>(VERNA_CMD_SET_TX_CLASSES, good,
+                {BAD(T, rdma_class, 8), BAD(T, rdma_class, 255), BAD(T, reserved[0], 1),
+                 {"reserved[6]", offsetof(T, reserved), [](T& c) { c.reserved[6] = 1; }},
+                 BAD(T, weight[0], 1025),
+                 {"weight[7]", offsetof(T, weight), [](T& c) { c.weight[7] = 0xffff; }}});
+  EXPECT_TRUE(card.driver.execute(VERNA_CMD_SET_TX_CLASSES, good).ok());
+}
+
 TEST_F(Commands, ModifyCqChecksEveryField) {
   using T = verna_cmd_modify_cq;
   T good{};
