@@ -141,7 +141,7 @@ static int verna_channels_create(struct verna_eth *eth, struct verna_channels *c
 	int err;
 	u32 i;
 
-	err = verna_sched_start(eth);
+	err = verna_sched_start(eth) ?: verna_pause_start(eth);
 	if (err)
 		return err;
 	for (i = 0; i < chans->num; i++) {

@@ -464,6 +464,8 @@ struct verna_hw_totals {
  * @stats: by queue number
  * @coalesce_all: what was set for all queues last; rtnl
  * @coalesce: by queue number; rtnl
+ * @rx_pause: PAUSE frames are obeyed; rtnl
+ * @tx_pause: PAUSE frames are sent; rtnl
  * @tcs: traffic classes; rtnl
  * @pace_mbps: rate of the segments of one packet, 0: no limit; written under rtnl
  * @filter: MAC filters
@@ -489,6 +491,8 @@ struct verna_eth {
 	struct verna_queue_stats *stats;
 	struct verna_coalesce coalesce_all;
 	struct verna_coalesce *coalesce;
+	bool rx_pause;
+	bool tx_pause;
 	struct verna_tcs tcs;
 	u32 pace_mbps;
 	struct verna_filter filter;
@@ -625,6 +629,12 @@ int verna_sched_start_txq(struct verna_eth *eth, u32 queue);
 bool verna_sched_fits(const struct verna_eth *eth, u32 num);
 int verna_setup_tc(struct net_device *netdev, enum tc_setup_type type, void *data);
 int verna_set_tx_maxrate(struct net_device *netdev, int queue, u32 mbps);
+
+/* pause.c */
+int verna_pause_start(struct verna_eth *eth);
+void verna_get_pauseparam(struct net_device *netdev, struct ethtool_pauseparam *pause);
+int verna_set_pauseparam(struct net_device *netdev, struct ethtool_pauseparam *pause);
+void verna_get_pause_stats(struct net_device *netdev, struct ethtool_pause_stats *stats);
 
 /* rss.c */
 int verna_rss_init(struct verna_eth *eth);

@@ -98,6 +98,8 @@ struct Nic::Impl {
   CqTable cqs;
   EthEngine eth;
   RdmaEngine rdma;
+  PauseReceiver pause_receiver;
+  PauseSender pause_sender;
   DeviceCommands device_commands;
   CommandQueue commands;
   verna_cap_dev cap_dev;
@@ -126,7 +128,12 @@ Nic::Impl::Impl(const NicConfig& cfg, HostBus& host, Port& port, Rng seed)
       rdma({bus, quota, eqs, [this](uint32_t cqn) { return cqs.find(cqn); }, rng, timers, scheduler,
             wire, loopback, counters, trace},
            rdma_limits(cfg)),
-      device_commands(bus, counters, eqs, cqs, eth, wire, port_identity(cfg)),
+      pause_receiver(cfg.link_speed_mbps, counters,
+                     [this](Nanos until) { scheduler.pause(until); }),
+      pause_sender(wire, timers, counters, cfg.mac, cfg.link_speed_mbps,
+                   [this] { return eth.short_of_buffers(); }),
+      device_commands(bus, counters, eqs, cqs, eth, wire, pause_receiver, pause_sender,
+                      port_identity(cfg)),
       commands(
           bus, counters, trace,
           [this](const CommandBytes& command, Nanos now) { return execute(command, now); },
@@ -139,6 +146,7 @@ Nic::Impl::Impl(const NicConfig& cfg, HostBus& host, Port& port, Rng seed)
       cap_rdma(rdma_caps(rdma_limits(cfg), cfg.mac)),
       regs(bus, commands, counters, limits, cfg.mac, build_caps(cap_dev, cap_eth, cap_rdma)) {
   rdma.set_mtu(eth.mtu());
+  wire.set_pause(&pause_receiver, cfg.mac);
 }
 
 std::string Nic::Impl::start() {
@@ -274,6 +282,7 @@ bool Nic::Impl::receive_wire(uint32_t byte_budget, Nanos now) {
     }
     wire.release();
   }
+  if (eth.take_shortage()) pause_sender.shortage(now);
   return counters.port[VERNA_PORT_rx_frames] != before;
 }
 
@@ -354,6 +363,9 @@ bool Nic::Impl::prepare_sleep(Nanos now) {
 }
 
 void Nic::Impl::reset() {
+  pause_receiver.enable(false);
+  pause_sender.enable(false);
+  eth.watch_buffers(false);
   rdma.reset();
   eth.reset();
   rdma.set_mtu(eth.mtu());

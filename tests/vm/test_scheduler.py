@@ -315,3 +315,50 @@ def test_pacing_is_a_parameter_of_the_device(ends):
     assert not a.run(f"devlink dev param set {name} value 4294968 cmode runtime").ok
     a.run(f"devlink dev param set {name} value 0 cmode runtime", check=True)
     assert {q["pace_kbps"] for q in queues_of(a)} == {0}
+
+
+# --- link pause
+
+def pause_counters(end) -> tuple[int, int]:
+    port = vernactl(end, "counters")["port"]
+    return port["tx_pause"], port["rx_pause"]
+
+
+def test_pause_is_set_and_kept(ends):
+    a = ends[0]
+    assert a.run(f"ethtool -A {a.netdev} rx on tx on").ok
+    assert not a.run(f"ethtool -A {a.netdev} autoneg on").ok
+    a.run(f"ethtool -L {a.netdev} combined 1 && ethtool -L {a.netdev} combined 2", check=True)
+    shown = a.run(f"ethtool -I -a {a.netdev}", check=True).out
+    assert re.search(r"RX:\s+on", shown) and re.search(r"TX:\s+on", shown)
+    assert "rx_pause_frames" in shown
+    assert a.run(f"ethtool -A {a.netdev} rx off tx off").ok
+
+
+PAUSE = """
+import socket, sys, time
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((sys.argv[1], 0))
+frame = bytes.fromhex("0180c2000001" "020000000001" "8808" "0001" "ffff") + bytes(42)
+end = time.monotonic() + float(sys.argv[2])
+print("go", flush=True)
+while time.monotonic() < end:
+    s.send(frame)
+"""
+
+
+def test_a_peer_that_pauses_slows_but_never_stops_us(ends):
+    """One that sends PAUSE all the time; the TX watchdog has nothing to say (see the logs)."""
+    a, b = ends
+    reachable(a, b)
+    assert a.run(f"ethtool -A {a.netdev} rx on").ok
+    before = pause_counters(a)[1]
+    pauser = b.popen(f"python3 -c '{PAUSE}' {b.netdev} 6")
+    wait_until(lambda: "go" in pauser.out, 20, "the pauser")
+    received = int(re.search(r"(\d+) received", a.run(
+        f"ping -q -c 5 -i 1 -W 3 {b.ip}", timeout=30).out).group(1))
+    pauser.wait(30)
+    assert pause_counters(a)[1] > before
+    assert received > 0
+    assert a.run(f"ethtool -A {a.netdev} rx off").ok
+    reachable(a, b)

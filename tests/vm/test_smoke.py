@@ -69,7 +69,7 @@ def test_every_received_frame_has_one_fate(two_guests):
         ports = {name.removeprefix("port_"): value for name, value in stats.items()
                  if name.startswith("port_")}
         assert ports["rx_frames"] > 0
-        fates = ports["rx_to_eth"] + ports["rx_to_rdma"] + sum(
+        fates = ports["rx_to_eth"] + ports["rx_to_rdma"] + ports["rx_pause"] + sum(
             value for name, value in ports.items() if name.startswith("rx_drop_"))
         assert ports["rx_frames"] == fates, stats
 

@@ -15,7 +15,8 @@ TARGET = REPO / "Documentation/counters.md"
 
 GROUPS = {
     "PORT": ("Port", "`ethtool -S`, prefix `port_`. Every frame that the port receives is in "
-             "`rx_frames` and in exactly one of `rx_to_eth`, `rx_to_rdma` and `rx_drop_*`."),
+             "`rx_frames` and in exactly one of `rx_to_eth`, `rx_to_rdma`, `rx_pause` and "
+             "`rx_drop_*`."),
     "ETH": ("Ethernet function", "`ethtool -S`, prefix `eth_`. Every frame of `rx_to_eth` and "
             "of `rx_loopback` is in exactly one of `rx_packets` and `rx_drop_*`; a merged packet "
             "counts there as often as it has frames."),

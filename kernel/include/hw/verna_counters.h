@@ -11,8 +11,8 @@
 
 /*
  * Port: what crosses the wire. Every frame that a port receives is counted in
- * rx_frames and then in exactly one of: rx_to_eth, rx_to_rdma, rx_drop_*. (The
- * Ethernet and RDMA groups account for what becomes of theirs.)
+ * rx_frames and then in exactly one of: rx_to_eth, rx_to_rdma, rx_pause, rx_drop_*.
+ * (The Ethernet and RDMA groups account for what becomes of theirs.)
  */
 #define VERNA_PORT_COUNTERS(X) \
 	X(tx_frames, "frames sent") \
@@ -56,7 +56,9 @@
 	X(rx_control, "good MAC control frames received") \
 	X(rx_control_unknown, "of these: with an opcode other than PAUSE") \
 	X(rx_length_in_range, "good frames received whose length field is not their length") \
-	X(rx_length_out_of_range, "good frames received with a type from 1501 to 1535")
+	X(rx_length_out_of_range, "good frames received with a type from 1501 to 1535") \
+	X(tx_pause, "PAUSE frames sent") \
+	X(rx_pause, "PAUSE frames received, whether they are obeyed or not")
 
 /*
  * Ethernet function: each of rx_to_eth, and each of rx_loopback, which never crosses

@@ -48,7 +48,7 @@ verna_cap_eth ethernet_caps(const EthLimits& limits) {
   verna_cap_eth cap{};
   cap.hdr = header<verna_cap_eth>(VERNA_CAP_ETH, 2);
   cap.features = VERNA_ETH_F_RSS | kTxFeatures | VERNA_ETH_F_MODERATION | VERNA_ETH_F_TX_RATE |
-                 VERNA_ETH_F_TX_CLASSES;
+                 VERNA_ETH_F_TX_CLASSES | VERNA_ETH_F_PAUSE;
   cap.max_txqs = limits.max_queues;
   cap.max_rxqs = limits.max_queues;
   cap.log_max_entries = limits.log_max_entries;

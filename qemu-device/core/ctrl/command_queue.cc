@@ -16,6 +16,8 @@ uint32_t command_length(uint16_t opcode) {
       return sizeof(verna_cmd_create_eq);
     case VERNA_CMD_CREATE_CQ:
       return sizeof(verna_cmd_create_cq);
+    case VERNA_CMD_SET_PAUSE:
+      return sizeof(verna_cmd_set_pause);
     case VERNA_CMD_MODIFY_CQ:
       return sizeof(verna_cmd_modify_cq);
     case VERNA_CMD_DESTROY_EQ:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "eth/eth_engine.h"
 
+#include <algorithm>
+
 namespace verna {
 
 EthEngine::EthEngine(const EthEnvironment& environment, const EthLimits& limits,
@@ -43,6 +45,12 @@ void EthEngine::receive(const PacketView& packet, Nanos now) {
 void EthEngine::drop(verna_port_counter reason, const PacketView& packet) {
   env_.counters.port[reason]++;
   env_.trace.point(Stage::kDrop, VERNA_COUNTERS_PORT << 16 | reason, packet.len);
+}
+
+bool EthEngine::short_of_buffers() {
+  return filter_.enabled() && std::any_of(rxqs_.begin(), rxqs_.end(), [](const auto& queue) {
+           return queue && queue->nearly_empty();
+         });
 }
 
 bool EthEngine::doorbell(verna_db_type type, uint32_t id, uint32_t uar) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "ctrl/command.h"
@@ -45,6 +46,13 @@ class EthEngine {
   bool doorbell(verna_db_type type, uint32_t id, uint32_t uar);
   /// The doorbell ring overflowed: look at every queue.
   void poll_all();
+
+  /// With true, receive() notes whether its queue has become short of buffers.
+  void watch_buffers(bool on) { context_.watch_buffers = on; }
+  /// A queue has since the last call.
+  bool take_shortage() { return std::exchange(context_.rx_short, false); }
+  /// One of the queues is short of buffers now.
+  bool short_of_buffers();
 
   void reset();
   uint32_t mtu() const { return context_.mtu; }

@@ -22,6 +22,7 @@ TxQueue::Init RxQueue::init(EthQueueSetup setup) {
 verna_eth_counter RxQueue::deliver(const PacketView& packet, const Rss::Choice& choice, Nanos now) {
   const verna_eth_counter outcome = place(packet, choice, now);
   context_.counters.eth[outcome]++;
+  context_.rx_short |= context_.watch_buffers && nearly_empty();
   if (outcome != VERNA_ETH_rx_packets) {
     counters[VERNA_RXQ_drops]++;
     context_.trace.point(Stage::kDrop, VERNA_COUNTERS_ETH << 16 | outcome, packet.len);
@@ -52,6 +53,12 @@ verna_eth_counter RxQueue::place(const PacketView& packet, const Rss::Choice& ch
   ring_.consume(buffers.count);
   if (!placed) return VERNA_ETH_rx_drop_dma;
   return reported ? VERNA_ETH_rx_packets : VERNA_ETH_rx_drop_no_cqe;
+}
+
+bool RxQueue::nearly_empty() {
+  const uint32_t few = ring_.size() / 8;
+  if (stopped_ || ring_.available() >= few) return false;
+  return ring_.refresh() && ring_.available() < few;
 }
 
 /// Copies descriptors until their buffers hold `len` bytes. Returns rx_packets if they do.

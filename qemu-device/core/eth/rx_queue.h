@@ -26,6 +26,9 @@ class RxQueue {
   /// Delivers or drops; returns the one counter that tells, already counted.
   verna_eth_counter deliver(const PacketView& packet, const Rss::Choice& choice, Nanos now);
 
+  /// Less than an eighth of the ring is posted; reads the index before it says so.
+  bool nearly_empty();
+
   uint32_t id() const { return id_; }
   uint32_t uar() const { return uar_; }
   uint32_t cqn() const { return cq_->cqn(); }

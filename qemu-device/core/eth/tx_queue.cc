@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "eth/tx_queue.h"
 
+#include <utility>
+
 #include "eth/tx_offload.h"
 #include "eth/tx_request.h"
 

@@ -24,7 +24,9 @@ struct EthContext {
   Mac& wire;
   Counters& counters;
   Trace& trace;
-  uint32_t mtu;  // current
+  uint32_t mtu;                // current
+  bool watch_buffers = false;  // PAUSE is sent for want of them
+  bool rx_short = false;       // a queue was found nearly empty
 };
 
 /// What CREATE_TXQ and CREATE_RXQ say, checked and loaded.
@@ -102,13 +104,13 @@ class TxQueue : public TxSource {
   FunctionId fn_ = 0;
   bool stopped_ = false;
   uint32_t pace_kbps_ = 0;
-  Shaper pace_;  // of segments
+  Shaper pace_;              // of segments
   uint32_t unreported_ = 0;  // packets done that no CQE tells yet
   uint32_t last_done_ = 0;   // index of the last descriptor of them
   uint32_t incomplete_ = 0;  // descriptors at the head that have no EOP yet
 
   // The packet at the head of the ring. Its descriptors are consumed when it is done.
-  bool in_progress_ = false;  // it was checked, and frames of it are left
+  bool in_progress_ = false;    // it was checked, and frames of it are left
   bool first_segment_ = false;  // none of its segments was sent
   TxPacket packet_;
   TxReader reader_;

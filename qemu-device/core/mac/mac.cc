@@ -2,6 +2,7 @@
 #include "mac/mac.h"
 
 #include "mac/frame_counters.h"
+#include "mac/pause.h"
 #include "mac/pcap_writer.h"
 #include "pkt/crc32.h"
 
@@ -91,6 +92,19 @@ uint32_t Mac::accept(const RxFrame& frame, uint32_t max_len) {
   return 0;
 }
 
+void Mac::set_pause(PauseReceiver* pause, const uint8_t (&own)[6]) {
+  pause_ = pause;
+  std::memcpy(own_, own, sizeof own_);
+}
+
+bool Mac::take_pause(const RxFrame& frame, uint32_t len) {
+  uint16_t quanta;
+  if (!pause_ || !is_pause_frame(frame.data, len, own_, &quanta)) return false;
+  counters_.port[VERNA_PORT_rx_pause]++;
+  pause_->receive(quanta, now_);
+  return true;
+}
+
 RxFrame Mac::receive(uint32_t max_len) {
   for (int bad = 0; bad < kBadPerCall;) {
     const RxFrame frame = port_.rx_peek();
@@ -101,7 +115,7 @@ RxFrame Mac::receive(uint32_t max_len) {
       continue;
     }
     const uint32_t len = accept(frame, max_len);
-    if (len) return {frame.data, len};
+    if (len && !take_pause(frame, len)) return {frame.data, len};
     port_.rx_release();
     bad++;
   }

@@ -10,6 +10,7 @@
 
 namespace verna {
 
+class PauseReceiver;
 class PcapWriter;
 
 /// Appends and checks the FCS where the port carries one, pads, captures and counts. Does not own
@@ -25,6 +26,9 @@ class Mac {
   void set_now(Nanos now) { now_ = now; }
 
   bool link_up() const { return port_.link_up() && admin_up_; }
+  /// PAUSE frames go to `pause` and no further; those to a unicast address only if it is `own`.
+  void set_pause(PauseReceiver* pause, const uint8_t (&own)[6]);
+
   /// QMP set_link: a port that is administratively down neither sends nor receives.
   void set_admin_up(bool up);
 
@@ -44,6 +48,7 @@ class Mac {
  private:
   static constexpr int kBadPerCall = 16;
   uint32_t accept(const RxFrame& frame, uint32_t max_len);
+  bool take_pause(const RxFrame& frame, uint32_t len);
 
   Port& port_;
   Counters& counters_;
@@ -53,6 +58,8 @@ class Mac {
   uint8_t* reserved_ = nullptr;
   bool reserved_scratch_ = false;
   bool admin_up_ = true;
+  PauseReceiver* pause_ = nullptr;
+  uint8_t own_[6]{};
   Nanos now_ = 0;
 };
 

@@ -149,8 +149,8 @@ uint32_t Scheduler::take_turn(TxClass* tclass, uint32_t byte_budget, Nanos now) 
   }
   const auto right = static_cast<uint32_t>(source->deficit_);
   Turn turn{};
-  turn.budget = std::min({byte_budget, right, TxClasses::allowance(*tclass, now),
-                          source->shaper_.allowance(now)});
+  turn.budget = std::min(
+      {byte_budget, right, TxClasses::allowance(*tclass, now), source->shaper_.allowance(now)});
   turn.cut = turn.budget < right;
   turn.result = source->transmit(turn.budget, now);
   turn.sent = std::exchange(source->sent_, 0);

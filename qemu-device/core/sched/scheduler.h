@@ -20,8 +20,9 @@ struct TxQueueSetup {
 /// Lets sources send in turn: classes by priority and weight, queues of a class by weight, each
 /// within its rate. A source that must wait for its rate is parked until it may go on, and
 /// next_deadline() tells when that is. One that finds the wire full keeps its turn until
-/// there is room, so that frames of no size are put at a disadvantage. It also keeps the list of sources that were active lately
-/// and are polled without a doorbell; one that stays idle is armed and leaves the list.
+/// there is room, so that frames of no size are put at a disadvantage. It also keeps the list of
+/// sources that were active lately and are polled without a doorbell; one that stays idle is armed
+/// and leaves the list.
 class Scheduler {
  public:
   /// Something happened that may give `source` work (doorbell, acknowledgement, timer, response).

@@ -46,9 +46,7 @@ class TxClasses {
   static bool ready(const TxClass& c, Nanos now) {
     return !c.empty() && c.shaper.ready_at() <= now;
   }
-  static bool competes(const TxClass& c, Nanos now) {
-    return c.weight != 0 && ready(c, now);
-  }
+  static bool competes(const TxClass& c, Nanos now) { return c.weight != 0 && ready(c, now); }
   TxClass* choose_weighted(Nanos now);
   void pass_idle_rounds(Nanos now);
   uint32_t quantum(const TxClass& c) const { return quantum_of(c.weight, heaviest_); }

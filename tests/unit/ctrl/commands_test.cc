@@ -149,8 +149,12 @@ TEST_F(Commands, ModifyTxqChecksEveryField) {
   good.weight = 1024;
   good.tclass = 7;
   expect_bad<T>(VERNA_CMD_MODIFY_TXQ, good,
-                {BAD(T, weight, 0), BAD(T, weight, 1025), BAD(T, weight, 0xffff),
-                 BAD(T, tclass, 8), BAD(T, tclass, 255), BAD(T, reserved[0], 1),
+                {BAD(T, weight, 0),
+                 BAD(T, weight, 1025),
+                 BAD(T, weight, 0xffff),
+                 BAD(T, tclass, 8),
+                 BAD(T, tclass, 255),
+                 BAD(T, reserved[0], 1),
                  {"reserved[4]", offsetof(T, reserved), [](T& c) { c.reserved[4] = 1; }}});
   EXPECT_TRUE(card.driver.execute(VERNA_CMD_MODIFY_TXQ, good).ok());
   good.id = 4;
@@ -168,11 +172,25 @@ TEST_F(Commands, SetTxClassesChecksEveryField) {
     good.weight[i] = static_cast<uint16_t>(1024 - i);
   }
   expect_bad<T>(VERNA_CMD_SET_TX_CLASSES, good,
-                {BAD(T, rdma_class, 8), BAD(T, rdma_class, 255), BAD(T, reserved[0], 1),
+                {BAD(T, rdma_class, 8),
+                 BAD(T, rdma_class, 255),
+                 BAD(T, reserved[0], 1),
                  {"reserved[6]", offsetof(T, reserved), [](T& c) { c.reserved[6] = 1; }},
                  BAD(T, weight[0], 1025),
                  {"weight[7]", offsetof(T, weight), [](T& c) { c.weight[7] = 0xffff; }}});
   EXPECT_TRUE(card.driver.execute(VERNA_CMD_SET_TX_CLASSES, good).ok());
+}
+
+TEST_F(Commands, SetPauseChecksEveryField) {
+  using T = verna_cmd_set_pause;
+  T good{};
+  good.rx = good.tx = 1;
+  expect_bad<T>(VERNA_CMD_SET_PAUSE, good,
+                {BAD(T, rx, 2),
+                 BAD(T, tx, 255),
+                 BAD(T, reserved[0], 1),
+                 {"reserved[5]", offsetof(T, reserved), [](T& c) { c.reserved[5] = 1; }}});
+  EXPECT_TRUE(card.driver.execute(VERNA_CMD_SET_PAUSE, good).ok());
 }
 
 TEST_F(Commands, ModifyCqChecksEveryField) {
@@ -182,10 +200,10 @@ TEST_F(Commands, ModifyCqChecksEveryField) {
   good.delay_ns = VERNA_MAX_CQ_DELAY_NS;
   good.entries = 0xffff;
   expect_bad<T>(VERNA_CMD_MODIFY_CQ, good,
-                {BAD(T, delay_ns, VERNA_MAX_CQ_DELAY_NS + 1), BAD(T, delay_ns, 0xffffffff),
-                 BAD(T, reserved[0], 1), {"reserved[2]", offsetof(T, reserved), [](T& c) {
-                                            c.reserved[2] = 1;
-                                          }}});
+                {BAD(T, delay_ns, VERNA_MAX_CQ_DELAY_NS + 1),
+                 BAD(T, delay_ns, 0xffffffff),
+                 BAD(T, reserved[0], 1),
+                 {"reserved[2]", offsetof(T, reserved), [](T& c) { c.reserved[2] = 1; }}});
   EXPECT_TRUE(card.driver.execute(VERNA_CMD_MODIFY_CQ, good).ok());
   good.cqn++;
   EXPECT_EQ(card.driver.execute(VERNA_CMD_MODIFY_CQ, good).status, VERNA_CMD_NOT_FOUND);

@@ -47,9 +47,19 @@ struct ModerationRig : EthRig {
     for (unsigned i = 0; i < count; i++) {
       wire.to_a.send(frame_to(card.mac, 100));
       const Nanos until = world.clock.now + gap;
-      world.run_until([&] { serve(); return world.clock.now >= until; }, gap);
+      world.run_until(
+          [&] {
+            serve();
+            return world.clock.now >= until;
+          },
+          gap);
     }
-    world.run_until([&] { serve(); return packets >= count; }, 10 * kMilli);
+    world.run_until(
+        [&] {
+          serve();
+          return packets >= count;
+        },
+        10 * kMilli);
     return card.bus.interrupts(3);
   }
 

@@ -162,7 +162,8 @@ TEST_F(Moderation, AChangeLetsTheWaitingEventGo) {
   push_at(0);
   cq.moderate({1'000'000'000, 0});
   run(10);
-  EXPECT_EQ(events.completions, 1u) << "the old delay does not count, the new one is for new events";
+  EXPECT_EQ(events.completions, 1u)
+      << "the old delay does not count, the new one is for new events";
   arm();
   push_at(20);
   cq.moderate({});

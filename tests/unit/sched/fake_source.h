@@ -60,7 +60,8 @@ struct FakeSource : TxSource {
 struct SchedulerRig {
   explicit SchedulerRig(double wire_gbps = 10) : ns_per_byte(8 / wire_gbps) {}
 
-  FakeSource* add(FakeSource* source, const TxQueueSetup& setup = {}, uint64_t backlog = ~0ull >> 1) {
+  FakeSource* add(FakeSource* source, const TxQueueSetup& setup = {},
+                  uint64_t backlog = ~0ull >> 1) {
     source->backlog = backlog;
     source->may_send = [this](uint32_t len) {
       if (wire_free_at > static_cast<double>(now) + kRoom) return false;

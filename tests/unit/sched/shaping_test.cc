@@ -189,8 +189,9 @@ TEST(Shaping, RdmaSharesOneClassAndFollowsIt) {
   rig.scheduler.configure_classes(classes, 2);
   const uint64_t rdma = qp1.sent + qp2.sent, ethernet = eth.sent;
   rig.run_for(100 * kMilli);
-  EXPECT_NEAR(static_cast<double>(qp1.sent + qp2.sent - rdma) /
-                  static_cast<double>(eth.sent - ethernet), 1, 0.02);
+  EXPECT_NEAR(
+      static_cast<double>(qp1.sent + qp2.sent - rdma) / static_cast<double>(eth.sent - ethernet), 1,
+      0.02);
 }
 
 TEST(Shaping, StrictPriorityIsNeverInvertedByMoreThanAFrame) {
