@@ -141,6 +141,7 @@ struct verna_eq {
  * @irq: Linux interrupt number
  * @count: times it was raised
  * @affinity: preferred CPUs
+ * @notify: tells of CPUs that were chosen since
  * @name: as in /proc/interrupts
  */
 struct verna_irq {
@@ -150,6 +151,7 @@ struct verna_irq {
 	int irq;
 	u32 count;
 	cpumask_t affinity;
+	struct irq_affinity_notify notify;
 	char name[40];
 };
 

@@ -50,14 +50,25 @@ static u32 verna_irqs_wanted(struct verna_dev *vdev)
 	return clamp(num_online_cpus() + 1, 1, card);
 }
 
-/* Interrupts go away with a reset, the CPUs that the administrator chose stay. */
+/*
+ * Interrupts go away with a reset, the CPUs that the administrator chose stay. The
+ * interrupt itself moves with the next one only, so its mask says less.
+ */
+static void verna_irq_moved(struct irq_affinity_notify *notify, const cpumask_t *mask)
+{
+	struct verna_irq *vec = container_of(notify, struct verna_irq, notify);
+
+	if (vec->vector < vec->vdev->num_affinities)
+		cpumask_copy(&vec->vdev->affinities[vec->vector], mask);
+}
+
+static void verna_irq_unnotified(struct kref *ref)
+{
+}
+
 static void verna_irq_release(struct verna_irq *vec)
 {
-	const struct cpumask *now = irq_get_affinity_mask(vec->irq);
-	struct verna_dev *vdev = vec->vdev;
-
-	if (vec->vector < vdev->num_affinities)
-		cpumask_copy(&vdev->affinities[vec->vector], now);
+	irq_set_affinity_notifier(vec->irq, NULL);
 	irq_update_affinity_hint(vec->irq, NULL);
 	free_irq(vec->irq, vec);
 }
@@ -87,6 +98,9 @@ static int verna_irq_request(struct verna_dev *vdev, u32 vector)
 	irq_set_affinity_and_hint(vec->irq, &vec->affinity);
 	if (vector < vdev->num_affinities && !cpumask_empty(&vdev->affinities[vector]))
 		irq_set_affinity(vec->irq, &vdev->affinities[vector]);
+	vec->notify.notify = verna_irq_moved;
+	vec->notify.release = verna_irq_unnotified;
+	irq_set_affinity_notifier(vec->irq, &vec->notify);
 	return 0;
 }
 

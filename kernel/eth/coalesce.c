@@ -87,6 +87,15 @@ static void verna_dim_reset(struct verna_eth_cq *cq)
 	cq->dim.profile_ix = NET_DIM_DEF_PROFILE_EQE;
 }
 
+/* As it is set, or as adaptive moderation begins. */
+static int verna_cq_set(struct verna_eth_cq *cq, const struct verna_moder *moder)
+{
+	struct dim_cq_moder profile = verna_dim_profile(cq);
+
+	return moder->adaptive ? verna_cq_modify(cq, profile.usec, profile.pkts) :
+				 verna_cq_modify(cq, moder->usecs, moder->frames);
+}
+
 /**
  * verna_coalesce_start - moderate a CQ as its queue number is set up
  * @cq: CQ that was just created in the card
@@ -96,20 +105,13 @@ static void verna_dim_reset(struct verna_eth_cq *cq)
 int verna_coalesce_start(struct verna_eth_cq *cq)
 {
 	const struct verna_moder *moder = verna_cq_moder(cq);
-	u32 usecs = moder->usecs, frames = moder->frames;
-	struct dim_cq_moder profile;
 	int err = 0;
 
 	verna_dim_reset(cq);
 	if (!verna_can_moderate(cq->chan->eth))
 		return 0;
-	if (moder->adaptive) {
-		profile = verna_dim_profile(cq);
-		usecs = profile.usec;
-		frames = profile.pkts;
-	}
-	if (usecs)
-		err = verna_cq_modify(cq, usecs, frames);
+	if (moder->adaptive || moder->usecs)
+		err = verna_cq_set(cq, moder);
 	WRITE_ONCE(cq->adaptive, moder->adaptive);
 	return err;
 }
@@ -132,7 +134,7 @@ static int verna_coalesce_change(struct verna_eth_cq *cq)
 		return 0;
 	WRITE_ONCE(cq->adaptive, false);
 	cancel_work_sync(&cq->dim.work);
-	err = verna_cq_modify(cq, moder->usecs, moder->frames);
+	err = verna_cq_set(cq, moder);
 	cq->dim.state = DIM_START_MEASURE;
 	WRITE_ONCE(cq->adaptive, moder->adaptive);
 	return err;
