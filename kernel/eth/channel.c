@@ -197,6 +197,11 @@ void verna_channels_stop(struct verna_eth *eth, struct verna_channels *chans)
 {
 	u32 i;
 
+	/* The stack's watchdog is not to take a queue that was idle, and stands still now,
+	 * for one that hangs.
+	 */
+	for (i = 0; i < chans->num; i++)
+		txq_trans_cond_update(chans->chan[i]->tx.nq);
 	/* Takes the lock of every queue, so that nobody sends after it. */
 	WRITE_ONCE(eth->tx_open, false);
 	netif_tx_disable(eth->netdev);

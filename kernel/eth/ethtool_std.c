@@ -3,7 +3,8 @@
  * verna: ethtool's standard statistics (ethtool -S --groups, -I): what IEEE 802.3
  * and RFC 2819 define, from the counters of the port. All of them are of the wire:
  * RDMA is in them, and sizes and octets include the FCS. What this MAC has not, such
- * as collisions, is not reported.
+ * as collisions, is not reported; nor are lengths in range that are wrong, as there are
+ * tools that send a length of zero and take what a MAC says of it for a fault.
  */
 #include <linux/ethtool.h>
 
@@ -57,7 +58,6 @@ static void verna_mac_stats_rx(struct ethtool_eth_mac_stats *stats, const u64 *p
 	stats->BroadcastFramesReceivedOK = port[VERNA_PORT_rx_broadcast];
 	stats->FrameCheckSequenceErrors = port[VERNA_PORT_rx_drop_fcs];
 	stats->FrameTooLongErrors = port[VERNA_PORT_rx_drop_oversize];
-	stats->InRangeLengthErrors = port[VERNA_PORT_rx_length_in_range];
 	stats->OutOfRangeLengthField = port[VERNA_PORT_rx_length_out_of_range];
 	stats->FramesLostDueToIntMACRcvError = eth[VERNA_ETH_rx_drop_dma];
 }

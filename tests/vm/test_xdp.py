@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 from bench import perftest
 from conftest import ends_of, fail_on_trouble, folder_for
-from helpers import ethtool_stats, ping, reachable
+from helpers import ethtool_stats, ping, reachable, wait_until
 from verna_vm import Topology
 
 LIB = "/usr/local/lib/verna-tests"
@@ -128,6 +128,18 @@ def test_tx_of_every_size(ends):
         assert exchange(a, b, sizes) == [[size, size, "same"] for size in sizes]
     after = b.run(f"cat /sys/class/net/{b.netdev}/statistics/tx_packets").out
     assert int(after) - int(sent) >= len(sizes), "and counted as sent"
+
+
+def test_no_frame_is_lost(ends):
+    """A thousand frames one right after the other, each seen and each sent back."""
+    a, b = ends
+    got = "cat /sys/class/net/{}/statistics/rx_packets"
+    before = int(a.run(got.format(a.netdev)).out)
+    with attached(b, "tx"):
+        a.run(f"python3 {LIB}/frames.py {a.netdev} - {mac(b)} 0 {'100 ' * 1000}", check=True)
+        wait_until(lambda: int(a.run(got.format(a.netdev)).out) - before >= 1000, 10,
+                   "a thousand frames")
+        assert entry(b, "seen", 0) == 1000
 
 
 def test_tx_of_several_buffers(ends):
