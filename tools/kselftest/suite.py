@@ -13,9 +13,9 @@ ENDPOINT, WARM, PAIR, IDLE = "endpoint", "warm", "pair", "idle"
 
 LISTED = ("drivers/net", "drivers/net/hw")
 LIMIT = 300  # seconds; under TCG a Python test needs ten before it begins
-LIMITS = {"drivers/net/hw/ethtool_rmon.sh": 900, "drivers/net/hw/rss_ctx.py": 1500,
-          "drivers/net/hw/csum.py": 600,
-          "drivers/net/gro.py": 3000, "drivers/net/xdp.py": 900, "drivers/net/hw/ntuple.py": 900,
+LIMITS = {"drivers/net/hw/rss_ctx.py": 1500, "drivers/net/hw/csum.py": 600,
+          "drivers/net/hw/ethtool_rmon.sh": 1500, "drivers/net/gro.py": 3000,
+          "drivers/net/xdp.py": 900, "drivers/net/hw/ntuple.py": 900,
           "drivers/net/so_txtime.py": 600, "drivers/net/hw/toeplitz.py": 900,
           "drivers/net/hw/tso.py": 1500, "net/netdevice.sh": 900,
           "net/forwarding/local_termination.sh": 900, "net/forwarding/no_forwarding.sh": 3600}
@@ -26,7 +26,7 @@ CONFORMANT = {"7": ("drivers/net/hw/ethtool_rmon.sh", "drivers/net/hw/ethtool_st
 # What make test runs: what a card must do before it is shown to anybody, as far as it is quick.
 # (net/forwarding/local_termination.sh would be one, but sleeps for minutes.)
 BASIC = ("drivers/net/ping.py", "drivers/net/queues.py", "drivers/net/stats.py",
-         "net/forwarding/min_max_mtu.sh")
+         "net/forwarding/min_max_mtu.sh", "net/netdevice.sh")
 
 # toeplitz.sh looks for `^PREFIX-[0-9]*$`, and means the vectors of the first card.
 IRQ_PREFIX = r"'verna-comp[0-9]*@0000:01:00.0$\|none'"
