@@ -260,11 +260,11 @@ def test_mqprio_makes_classes(ends):
     assert [q["tclass"] for q in queues_of(a)] == [0, 1]
     a.run(f"tc qdisc del dev {a.netdev} root", check=True)
     assert tc(a, f"{MQPRIO} mode channel shaper bw_rlimit min_rate 1Gbit 3Gbit "
-                 "max_rate 40Gbit 2Gbit")
-    assert classes_of(a)[:2] == [(341, 40_000_000), (1024, 2_000_000)]
+                 "max_rate 40Gbit 20Gbit")
+    assert classes_of(a)[:2] == [(341, 40_000_000), (1024, 20_000_000)]
     assert not a.run(f"ethtool -L {a.netdev} combined 1").ok, "a class has the other queue"
     a.run(f"ethtool -G {a.netdev} tx 1024", check=True)
-    assert classes_of(a)[:2] == [(341, 40_000_000), (1024, 2_000_000)]
+    assert classes_of(a)[:2] == [(341, 40_000_000), (1024, 20_000_000)]
     assert [q["tclass"] for q in queues_of(a)] == [0, 1]
     a.run(f"ip link set {a.netdev} down && ip link set {a.netdev} up", check=True)
     assert [q["tclass"] for q in queues_of(a)] == [0, 1]
