@@ -128,18 +128,29 @@ void verna_xdp_tx_flush(struct verna_txq *txq)
 	__netif_tx_unlock(txq->nq);
 }
 
-/* The queue of this CPU, locked, or NULL while there are none. */
-static struct verna_txq *verna_xdp_lock_queue(struct verna_eth *eth)
+/* A queue whose stack lock is held, or NULL while it is not there. */
+static struct verna_txq *verna_xdp_queue(struct verna_eth *eth, u32 index)
 {
-	u32 index = smp_processor_id() % READ_ONCE(eth->params.num);
-	struct netdev_queue *nq = netdev_get_tx_queue(eth->netdev, index);
-
-	__netif_tx_lock(nq, smp_processor_id());
 	/* Pairs with verna_channels_start(); a stop takes the lock after clearing it. */
 	if (smp_load_acquire(&eth->tx_open) && index < eth->chans->num)
 		return &eth->chans->chan[index]->tx;
-	__netif_tx_unlock(nq);
 	return NULL;
+}
+
+static int verna_xdp_send(struct verna_txq *txq, int num, struct xdp_frame **frames,
+			  u32 flags)
+{
+	int sent = 0;
+
+	while (sent < num && !verna_xdp_put(txq, frames[sent], false))
+		sent++;
+	if (sent)
+		verna_xdp_sent(txq);
+	if (sent < num)
+		verna_stat_inc(&txq->stats->xmit_sync, &txq->stats->xmit.xdp_full);
+	if (flags & XDP_XMIT_FLUSH)
+		verna_tx_flush(txq);
+	return sent;
 }
 
 /**
@@ -154,22 +165,17 @@ static struct verna_txq *verna_xdp_lock_queue(struct verna_eth *eth)
 int verna_xdp_xmit(struct net_device *netdev, int num, struct xdp_frame **frames, u32 flags)
 {
 	struct verna_eth *eth = netdev_priv(netdev);
+	u32 index = smp_processor_id() % READ_ONCE(eth->params.num);
+	struct netdev_queue *nq = netdev_get_tx_queue(netdev, index);
 	struct verna_txq *txq;
-	int sent = 0;
+	int sent = -ENETDOWN;
 
 	if (unlikely(flags & ~XDP_XMIT_FLAGS_MASK))
 		return -EINVAL;
-	txq = verna_xdp_lock_queue(eth);
-	if (unlikely(!txq))
-		return -ENETDOWN;
-	while (sent < num && !verna_xdp_put(txq, frames[sent], false))
-		sent++;
-	if (sent)
-		verna_xdp_sent(txq);
-	if (sent < num)
-		verna_stat_inc(&txq->stats->xmit_sync, &txq->stats->xmit.xdp_full);
-	if (flags & XDP_XMIT_FLUSH)
-		verna_tx_flush(txq);
-	__netif_tx_unlock(txq->nq);
+	__netif_tx_lock(nq, smp_processor_id());
+	txq = verna_xdp_queue(eth, index);
+	if (likely(txq))
+		sent = verna_xdp_send(txq, num, frames, flags);
+	__netif_tx_unlock(nq);
 	return sent;
 }
