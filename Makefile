@@ -12,14 +12,15 @@ export PYTHONPATH := $(CURDIR)/tools/vm:$(CURDIR)/tools
 export PYTHONDONTWRITEBYTECODE := 1
 export VERNA_KERNEL
 
-.PHONY: help setup run test unit vm kselftest lint fuzz bench bench-eth clean clean-all
+.PHONY: help setup run test test-debug unit vm kselftest lint fuzz bench bench-eth clean clean-all
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo 'Variables: VERNA_CACHE=DIR  where built things are kept (default ~/.cache/verna)'
 	@echo '           ACCEL=tcg|kvm    instead of probing;  N=2  two guests for "make vm"'
-	@echo '           VERNA_KERNEL=7   the newest kernel of Debian in guests instead of the stock one'
+	@echo '           VERNA_KERNEL=7   the newest kernel of Debian in guests instead of the stock one;'
+	@echo '                            debug: a kernel that checks (built once, a quarter of an hour)'
 	@echo '           T=EXPRESSION     which tests "make test" runs (pytest -k)'
 	@echo '           ONLY=NAME        tests "make kselftest" runs, such as drivers/net/hw/csum.py'
 
@@ -33,6 +34,15 @@ test: setup ## all tests: C++ unit tests, lint, and pytest with guests
 	@# Built here so that one sees how far it is; what fails here fails as a test below.
 	@$(PYTHON) tools/setup unit fuzz >/dev/null || :
 	@$(PYTEST) tests $(if $(T),-k '$(T)') $(PYTEST_ARGS)
+
+# The driver's own tests; what only tries the tools, or only moves many bytes, needs no such kernel.
+DEBUG_TESTS ?= smoke rdma_tools verbs faults guests vernactl interop fault_injection
+DEBUG_SKIP := one_gibibyte or (test_guests and not trouble and not plug) or wrong_property
+
+test-debug: export VERNA_KERNEL := debug
+test-debug: setup ## the guest tests on a kernel with KASAN, lockdep, kmemleak, fault injection
+	@$(PYTEST) $(DEBUG_TESTS:%=tests/vm/test_%.py) \
+		-k '$(if $(T),($(T)) and )not ($(DEBUG_SKIP))' $(PYTEST_ARGS)
 
 unit: ## the C++ unit tests only
 	@$(PYTHON) tools/setup unit >/dev/null || :

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 
 import pytest
+from leaks import leaks
 from verna_vm import Guest, Topology
 
 
@@ -51,9 +52,12 @@ def folder_for(request, repo):
 
 
 def fail_on_trouble(net: Topology, allowed: list[str]) -> None:
+    lost = leaks(net.guests)
     lines = [line for line in net.trouble() if not any(re.search(a, line) for a in allowed)]
     if lines:
         pytest.fail(f"the guests' kernel logs (in {net.folder}) have:\n" + "\n".join(lines))
+    if lost:
+        pytest.fail("memory that verna lost:\n" + "\n".join(lost))
 
 
 @pytest.fixture

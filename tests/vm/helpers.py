@@ -6,11 +6,12 @@ import re
 import time
 
 from bench.perftest import Side, gid_index
+from verna_vm.launch import patience
 
 
 def wait_until(condition, timeout: float = 20, what: str = "the condition"):
     """Polls `condition` until it holds; returns what it returned then."""
-    end = time.monotonic() + timeout
+    end = time.monotonic() + timeout * patience()
     while not (value := condition()):
         if time.monotonic() > end:
             raise TimeoutError(f"{what} did not come true within {timeout:g} s")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """python3 tools/setup [STEP...]: sets up what is missing (default: all that guests need).
 
-VERNA_KERNEL=stock|7 says for which kernel, if not the stock one."""
+VERNA_KERNEL=stock|7|debug says for which kernel, if not the stock one."""
 
 import argparse
 import shutil

@@ -79,7 +79,7 @@ def early_modules(folder: Path, tree: Path) -> None:
     for path in order:
         shutil.copy(folder / path, tree / "modules")
     names = (Path(path).name.removesuffix(".xz") for path in order)
-    (tree / "modules/order").write_text("\n".join(names) + "\n")
+    (tree / "modules/order").write_text("".join(f"{name}\n" for name in names))
 
 
 def initramfs(sdk: Path, kernel: Kernel) -> Path:

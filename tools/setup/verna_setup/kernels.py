@@ -3,6 +3,7 @@
 
 `stock`: the SDK's own, Debian's kernel of the suite that the product is built on.
 `7`: the newest kernel that Debian offers for that suite, with its headers.
+`debug`: our own build of the stock kernel's source, with every checker in it (debug_kernel.py).
 
 All but the stock one are fetched or built only when they are asked for.
 """
@@ -12,6 +13,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import debug_kernel
 from . import sdk as sdk_module
 from .archive import SUITE, PrivateApt
 from .cache import artefact
@@ -92,7 +94,11 @@ def backport(sdk: Path) -> Kernel:
     return unpacked("7", sdk, artefact("linux-7", [sdk.name, BACKPORTS, *META], recipe, 30))
 
 
-KERNELS = {STOCK: stock, "7": backport}
+def debug(sdk: Path) -> Kernel:
+    return unpacked("debug", sdk, debug_kernel.build(sdk))
+
+
+KERNELS = {STOCK: stock, "7": backport, "debug": debug}
 
 
 def chosen() -> str:

@@ -88,7 +88,7 @@ class Process:
         return self.rc
 
     def _wait_until(self, condition, timeout: float, what: str):
-        end = time.monotonic() + timeout
+        end = time.monotonic() + timeout * self.agent.patience
         with self._changed:
             while not (value := condition()):
                 if self.agent.gone and self.rc is None:
@@ -147,8 +147,8 @@ class Process:
 class Agent:
     """The connection to one guest's agent."""
 
-    def __init__(self, name: str, stream: socket.socket):
-        self.name = name
+    def __init__(self, name: str, stream: socket.socket, patience: float = 1):
+        self.name, self.patience = name, patience  # time limits are stretched by it
         self.gone = False
         self.ready = threading.Event()
         self._stream = stream

@@ -12,7 +12,7 @@ from pathlib import Path
 from . import accel as accelerators
 from .agent import Agent, CommandFailed, GuestGone, Process, Result, shell_quote
 from .devices import Card, Nic
-from .launch import artefacts, die_with_parent, program, with_sdk
+from .launch import artefacts, die_with_parent, patience, program, with_sdk
 from .qmp import Qmp
 
 # The second half is for hosts with more to run than cores: a vCPU may stand still for seconds, and
@@ -23,11 +23,16 @@ KERNEL_OPTIONS = ("console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off audit
 SPARE_PORTS = 2  # empty root ports, for devices that a test plugs in later
 
 # What no guest may have in its kernel log; the text of some of these is a driver's own.
-TROUBLE = re.compile(r"BUG:|WARNING:|Oops|Call Trace|general protection|KASAN|UBSAN|kmemleak|"
-                     r"refcount_t|lockdep|possible .* deadlock|list_(add|del) corruption|"
+# What kmemleak finds is judged with its backtraces, in tests/vm/leaks.py.
+TROUBLE = re.compile(r"BUG:|BUG [\w-]+ \(|WARNING:|Oops|Call Trace|general protection|KASAN|UBSAN|"
+                     r"kmemleak: (?!Kernel memory leak det|Automatic|\d+ new)|"
+                     r"ODEBUG: (?!selftest|\d+ of)|register non-static key|ref_tracker:|"
+                     r"refcount_t|lockdep is turned off|possible .* deadlock|"
+                     r"list_(add|del) corruption|"
                      r"NETDEV WATCHDOG|unregister_netdevice: waiting|blocked for more than|"
                      r"rcu.*detected stall|soft lockup|page allocation failure|"
-                     r"unexpectedly.*restrack|DMA-API:|Bad page|page_pool_release_retry")
+                     r"unexpectedly.*restrack|DMA-API: (?!preallocated|debugging)|Bad page|"
+                     r"page_pool_release_retry")
 
 
 class Guest:
@@ -111,7 +116,7 @@ class Guest:
                                           pass_fds=fds, preexec_fn=die_with_parent)
         for end in theirs:
             end.close()
-        self.agent = Agent(self.name, ours[0])
+        self.agent = Agent(self.name, ours[0], patience(self.kernel))
         try:
             self._qmp = Qmp(ours[1])
         except Exception as error:
@@ -123,7 +128,7 @@ class Guest:
 
     def wait_ready(self, timeout: float = 120) -> "Guest":
         """Waits until the guest's user space is up."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + timeout * patience(self.kernel)
         while not self.agent.ready.wait(0.2):
             if not self.alive:
                 raise GuestGone(f"guest {self.name} ended while it booted; {self.last_words()}")
@@ -203,7 +208,7 @@ class Guest:
         return self._qmp.command(command, **arguments)
 
     def wait_event(self, name: str, /, timeout: float = 30, **data) -> dict:
-        return self._qmp.wait_event(name, timeout, **data)
+        return self._qmp.wait_event(name, timeout * patience(self.kernel), **data)
 
     def vernactl(self, card: Card, *words: str) -> str:
         """Asks a card of this guest: guest.vernactl(card, "qps") is the answer, as JSON."""

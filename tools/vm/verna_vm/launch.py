@@ -9,6 +9,7 @@ from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[3]
 PR_SET_PDEATHSIG = 1
+PATIENCE = {"debug": 6}
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -24,6 +25,11 @@ def artefacts(kernel: str = "") -> dict:
     if override := os.environ.get("VERNA_QEMU"):
         found["qemu"] = override
     return found
+
+
+def patience(kernel: str = "") -> float:
+    """By what time limits are stretched for guests with that kernel."""
+    return PATIENCE.get(kernel or os.environ.get("VERNA_KERNEL", ""), 1)
 
 
 def die_with_parent() -> None:

@@ -18,7 +18,7 @@ OUI = "52:54:00"
 
 class Topology:
     """Guests and wires; as a context manager it ends all guests on the way out. `kernel` is that
-    of all its guests: stock or 7 (default: VERNA_KERNEL, or else stock)."""
+    of all its guests: stock, 7 or debug (default: VERNA_KERNEL, or else stock)."""
 
     def __init__(self, folder: str | Path, kernel: str = ""):
         self.folder = Path(folder).absolute()

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the debug kernel's kmemleak has to say of a guest at its end.
+
+The drivers are unloaded first: what is theirs and still there then is a leak. kmemleak prints
+addresses of an unloaded module without a name, so the names are taken before.
+"""
+
+import bisect
+import re
+
+from verna_vm import Guest, GuestGone
+
+KMEMLEAK = "/sys/kernel/debug/kmemleak"
+# An object is reported when two scans found it unreferenced and unchanged, and not before it is
+# five seconds old.
+SCAN = f"sleep 6; echo scan > {KMEMLEAK}; echo scan > {KMEMLEAK}; cat {KMEMLEAK}"
+UNLOAD = "for m in verna_ib verna; do [ ! -d /sys/module/$m ] || rmmod $m || exit 1; done"
+ADDRESS = re.compile(r"(?m)^(\s+(?:\[<[0-9a-f]+>\] )?)(0x[0-9a-f]{16})\s*$")
+
+
+class Symbols:
+    """The addresses of a module's functions."""
+
+    def __init__(self, kallsyms: str):
+        rows = (line.split() for line in kallsyms.splitlines())
+        self.rows = sorted((int(row[0], 16), row[2], row[3]) for row in rows if row[1] in "tT")
+
+    def name(self, address: int) -> str:
+        index = bisect.bisect_right(self.rows, (address, "~", "~")) - 1
+        if index < 0 or address - self.rows[index][0] > 0x4000:
+            return f"{address:#x} [a module that is gone]"
+        start, name, module = self.rows[index]
+        return f"{name}+{address - start:#x} {module}"
+
+
+def report(guest: Guest) -> list[str]:
+    """Unloads the drivers and scans; returns kmemleak's records, with names."""
+    names = Symbols(guest.run(r"grep '\[verna' /proc/kallsyms; :", check=True).out)
+    unloaded = guest.run(UNLOAD, timeout=60)
+    found = guest.run(SCAN, timeout=180, check=True).out
+    records = [text for text in re.split(r"(?m)^(?=unreferenced object)", found) if text.strip()]
+    named = [ADDRESS.sub(lambda m: m.group(1) + names.name(int(m.group(2), 16)), text)
+             for text in records]
+    return named + ([] if unloaded.ok else [f"verna cannot be unloaded: {unloaded.err}"])
+
+
+def ours(record: str) -> bool:
+    """Whether a record has to do with verna. Only its modules are ever unloaded."""
+    return "verna" in record or "[a module that is gone]" in record
+
+
+def leaks(guests: list[Guest]) -> list[str]:
+    """What is verna's among all that kmemleak finds in these guests, if they have it."""
+    result = []
+    for guest in guests:
+        try:
+            if guest.alive and guest.run(f"test -e {KMEMLEAK}").ok:
+                records = report(guest)
+                (guest.folder / f"{guest.name}.kmemleak").write_text("".join(records))
+                result += [f"{guest.name}: {record}" for record in records if ours(record)]
+        except (GuestGone, AttributeError):
+            pass  # it was killed, or never started, and that is for the test to judge
+    return result
