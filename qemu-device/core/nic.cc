@@ -106,7 +106,8 @@ struct Nic::Impl {
   verna_cap_eth cap_eth;
   verna_cap_rdma cap_rdma;
   RegFile regs;
-  PacketView packet;  // the frame that is being received
+  PacketView packet;         // the frame that is being received
+  bool frames_left = false;  // this run's budget ended before the frames did
   bool reported_link = false;
   Nanos next_beat = 0;
 };
@@ -122,8 +123,8 @@ Nic::Impl::Impl(const NicConfig& cfg, HostBus& host, Port& port, Rng seed)
       loopback(loopback_port, loopback_counters, trace),
       eqs(bus, quota, counters, trace, limits, [this](verna_fatal code) { regs.set_fatal(code); }),
       cqs(bus, quota, eqs, timers, limits),
-      eth({bus, quota, eqs, [this](uint32_t cqn) { return cqs.find(cqn); }, scheduler, wire,
-           counters, trace, limits.num_uars},
+      eth({bus, quota, eqs, [this](uint32_t cqn) { return cqs.find(cqn); }, scheduler, timers, wire,
+           loopback, counters, trace, limits.num_uars},
           eth_limits(cfg), cfg.mac),
       rdma({bus, quota, eqs, [this](uint32_t cqn) { return cqs.find(cqn); }, rng, timers, scheduler,
             wire, loopback, counters, trace},
@@ -180,7 +181,7 @@ CommandResult Nic::Impl::execute(const CommandBytes& command, Nanos now) {
     case VERNA_CMD_NOP >> 8:
       return device_commands.execute(command);
     case VERNA_CMD_CREATE_TXQ >> 8: {
-      const CommandResult result = eth.execute(command);
+      const CommandResult result = eth.execute(command, now);
       rdma.set_mtu(eth.mtu());
       return result;
     }
@@ -208,8 +209,10 @@ Nic::RunResult Nic::Impl::run(Nanos now, uint32_t byte_budget) {
   }
   worked |= commands.run(kCommandsPerRun, now) > 0;
   worked |= run_timers(now);
+  frames_left = false;
   worked |= receive_wire(byte_budget, now);
   worked |= receive_loopback(byte_budget, now);
+  eth.end_batch(frames_left, now);
   worked |= transmit(byte_budget, now);
   if (regs.self_test().pending()) {
     regs.self_test().run(bus);
@@ -281,12 +284,13 @@ bool Nic::Impl::receive_wire(uint32_t byte_budget, Nanos now) {
       eth.receive(packet, now);
     }
     wire.release();
+    frames_left |= left <= 0;
   }
   if (eth.take_shortage()) pause_sender.shortage(now);
   return counters.port[VERNA_PORT_rx_frames] != before;
 }
 
-/// What queue pairs of this card send to each other.
+/// What queue pairs of this card send to each other, and Ethernet to itself in loopback mode.
 bool Nic::Impl::receive_loopback(uint32_t byte_budget, Nanos now) {
   const uint64_t before = loopback_counters.port[VERNA_PORT_rx_frames];
   for (int64_t left = byte_budget; left > 0;) {
@@ -297,10 +301,13 @@ bool Nic::Impl::receive_loopback(uint32_t byte_budget, Nanos now) {
     if (rdma.claims(packet)) {
       loopback_counters.port[VERNA_PORT_rx_to_rdma]++;
       rdma.receive(packet, now);
+    } else if (eth.loopback()) {
+      eth.receive_loopback(packet, loopback_counters, now);
     } else {
       loopback_counters.port[VERNA_PORT_rx_drop_filter]++;
     }
     loopback.release();
+    frames_left |= left <= 0;
   }
   return loopback_counters.port[VERNA_PORT_rx_frames] != before;
 }
@@ -351,6 +358,7 @@ bool Nic::Impl::prepare_sleep(Nanos now) {
   if (!doorbells.empty()) return false;
   if (!dead()) {
     if (commands.pending() || regs.self_test().pending() || timers.next() <= now) return false;
+    if (eth.batch_open()) return false;
     if (scheduler.can_send(now)) return false;
     const bool armed = scheduler.arm_all(now);
     eqs.flush();  // arming may have found a queue broken

@@ -37,11 +37,28 @@ Rig::Rig() : RdmaRig(small_config()) {
     card.driver.post_recv(rc, {mr->sge(0, 1024)});
     card.driver.post_recv(ud, {mr->sge(1024, 1024)});
   }
-  test::RingHandle* cq = card.driver.create_cq(6);
-  txq = card.driver.create_txq(0, cq, 4);
-  rxq = card.driver.create_rxq(0, cq, 4);
-  for (int i = 0; i < 8; i++) card.driver.post_rx(rxq, card.bus.alloc(512), 512);
+  eth_cq = card.driver.create_cq(6);
+  txq = card.driver.create_txq(0, eth_cq, 4);
+  rxq = card.driver.create_rxq(0, eth_cq, 4);
+  for (int i = 0; i < 16; i++) {
+    buffers.push_back(card.bus.alloc(512));
+    if (i < 8) card.driver.post_rx(rxq, buffers.back(), 512);
+  }
   card.driver.publish(&rxq->wq);
+}
+
+void Rig::repost() {
+  verna_cqe cqe;
+  while (card.driver.poll(eth_cq, &cqe)) {
+    if (cqe.opcode != VERNA_CQE_ETH_RX) continue;
+    for (uint32_t i = 0; i < cqe.num_bufs; i++)
+      card.driver.post_rx(rxq, buffers[rxq->wq.prod % buffers.size()], 512);
+  }
+  card.driver.publish(&rxq->wq);
+}
+
+void Rig::end_merging() {
+  card.driver.execute(VERNA_CMD_SET_ETH_FEATURES, verna_cmd_eth_features{});
 }
 
 void check(Rig& rig) {

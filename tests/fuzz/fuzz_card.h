@@ -48,11 +48,18 @@ NicConfig small_config();
 /// and an Ethernet queue in each direction.
 struct Rig : test::RdmaRig {
   Rig();
+  /// Gives the card back the receive buffers of the Ethernet queue that it has used.
+  void repost();
+  /// Makes the card deliver what it holds to be merged.
+  void end_merging();
+
   test::QueuePair* rc;
   test::QueuePair* ud;
   test::Region* mr;
   test::EthQueue* txq;
   test::EthQueue* rxq;
+  test::RingHandle* eth_cq;
+  std::vector<uint64_t> buffers;  // by slot of the ring
 };
 
 /// Ends the program if the counters do not add up.

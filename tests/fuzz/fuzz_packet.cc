@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Frames from a hostile wire. The input is a list of frames: raw ones, and RoCE packets of which
-// every field comes from the input; half of them get a right ICRC. All DMA must stay inside of
-// memory that was registered, and every frame must be counted exactly once.
+// Frames from a hostile wire. The input is a list of frames: raw ones, RoCE packets of which every
+// field comes from the input and half of which get a right ICRC, and TCP segments of a few flows
+// that the card may merge. All DMA must stay inside of memory that was registered, and every frame
+// must be counted exactly once.
+#include <algorithm>
+
 #include "fuzz/fuzz_card.h"
+#include "support/ip_packet.h"
 
 namespace verna::fuzz {
 namespace {
 
 using test::RocePacket;
 
-enum Kind : uint8_t { kRaw, kRoce, kRoceDamaged, kTime, kPostSend, kKinds };
+enum Kind : uint8_t { kRaw, kRoce, kRoceDamaged, kTime, kPostSend, kSegments, kFeatures, kKinds };
 
 RocePacket take_packet(Input& in, Rig& rig) {
   const uint8_t shape = in.byte();
@@ -44,6 +48,44 @@ void damage(Input& in, Bytes* frame) {
   if (how & 32) test::fix_icrc(frame);
 }
 
+/// Segments that follow one another, then something about one of them.
+void send_segments(Input& in, Rig& rig) {
+  test::IpPacket p;
+  std::copy_n(rig.card.mac, 6, p.dmac);
+  const uint8_t shape = in.byte();
+  p.ip.v6 = shape & 1;
+  if (shape & 2) {
+    p.outer.emplace();
+    p.outer->v6 = shape & 4;
+    p.tunnel = static_cast<test::IpPacket::Tunnel>((shape >> 3) % 5);
+  }
+  if (shape & 0x40) p.tags = {{0x8100, in.byte()}};
+  if (shape & 0x80) p.tags.push_back({0x88a8, in.byte()});
+  p.sport = in.byte() & 3;
+  const uint8_t count = 1 + in.byte() % 8;
+  p.seq = uint32_t{in.byte()} << 24;
+  p.payload = in.bytes(in.byte());
+  const uint8_t special = in.byte();
+  for (uint8_t i = 0; i < count; i++) {
+    test::IpPacket q = p;
+    if (i == special % 8) q.flags = in.byte();
+    Bytes frame = q.build();
+    if (i == special / 8 % 8) damage(in, &frame);
+    rig.wire.to_a.send(std::move(frame));
+    p.seq += static_cast<uint32_t>(p.payload.size());
+    p.ip.id++;
+    if (p.outer) p.outer->id = static_cast<uint16_t>(p.outer->id + (special & 1));
+  }
+}
+
+void set_features(Input& in, Rig& rig) {
+  verna_cmd_eth_features command{};
+  command.features = in.byte();
+  command.merge_ns = in.byte() & 1 ? 0 : in.take<uint16_t>();
+  command.merge_bytes = in.take<uint16_t>();
+  rig.card.driver.execute(VERNA_CMD_SET_ETH_FEATURES, command);
+}
+
 void step(Input& in, Rig& rig) {
   switch (in.byte() % kKinds) {
     case kRaw: {
@@ -63,6 +105,12 @@ void step(Input& in, Rig& rig) {
     case kTime:
       rig.world.run_for(uint64_t{in.byte()} * 10'000);
       break;
+    case kSegments:
+      send_segments(in, rig);
+      break;
+    case kFeatures:
+      set_features(in, rig);
+      break;
     default: {
       // Something outstanding, so that responses have something to answer.
       test::SendWr wr;
@@ -77,6 +125,7 @@ void step(Input& in, Rig& rig) {
     }
   }
   rig.world.settle(2000);
+  rig.repost();
 }
 
 std::vector<Bytes> seeds() {
@@ -90,6 +139,13 @@ std::vector<Bytes> seeds() {
     Bytes t = {kPostSend, 5, 0, 1, kPostSend, 6, kPostSend, 0, 16, 0};
     t.insert(t.end(), s.begin(), s.end());
     out.push_back(t);
+  }
+  for (uint8_t shape = 0; shape < 8; shape++) {
+    Bytes s = {kFeatures, VERNA_ETH_ON_MERGE | VERNA_ETH_ON_MERGE_IDS, 1, 0, 0};
+    for (const uint8_t number : {0, 1})
+      s.insert(s.end(), {kSegments, shape, 1, 7, number, 20, 9, 9, 9, 9, 9, 9,    9, 9, 9,
+                         9,         9,     9, 9, 9,      9,  9, 9, 9, 9, 9, 0xff, 0, 0});
+    out.push_back(s);
   }
   out.push_back({kRoce, 1, 0x64, 0, 0, 0, 16, 0, 1, 2, 0x1f, 0, 0, 4, 0, 1, 2, 3, 4});
   return out;
@@ -107,6 +163,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   verna::fuzz::Rig rig;
   verna::fuzz::Input in(data, size);
   for (int steps = 0; !in.empty() && steps < 64; steps++) verna::fuzz::step(in, rig);
+  rig.end_merging();
   rig.all_sent();
   verna::fuzz::check(rig);
   return 0;

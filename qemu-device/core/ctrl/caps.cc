@@ -10,6 +10,8 @@ namespace {
 
 constexpr uint32_t kRdmaFeatures = VERNA_RDMA_F_RC | VERNA_RDMA_F_UC | VERNA_RDMA_F_UD |
                                    VERNA_RDMA_F_ATOMIC | VERNA_RDMA_F_SEND_INV;
+constexpr uint32_t kRxFeatures =
+    VERNA_ETH_F_RX_CSUM | VERNA_ETH_F_RX_MERGE | VERNA_ETH_F_RX_VLAN | VERNA_ETH_F_LOOPBACK;
 constexpr uint64_t kMaxMessage = uint64_t{1} << 31;
 constexpr uint64_t kMaxRegion = uint64_t{1} << 46;
 
@@ -47,8 +49,8 @@ verna_cap_dev device_caps(const DeviceLimits& limits) {
 verna_cap_eth ethernet_caps(const EthLimits& limits) {
   verna_cap_eth cap{};
   cap.hdr = header<verna_cap_eth>(VERNA_CAP_ETH, 2);
-  cap.features = VERNA_ETH_F_RSS | kTxFeatures | VERNA_ETH_F_MODERATION | VERNA_ETH_F_TX_RATE |
-                 VERNA_ETH_F_TX_CLASSES | VERNA_ETH_F_PAUSE;
+  cap.features = VERNA_ETH_F_RSS | kTxFeatures | kRxFeatures | VERNA_ETH_F_MODERATION |
+                 VERNA_ETH_F_TX_RATE | VERNA_ETH_F_TX_CLASSES | VERNA_ETH_F_PAUSE;
   cap.max_txqs = limits.max_queues;
   cap.max_rxqs = limits.max_queues;
   cap.log_max_entries = limits.log_max_entries;

@@ -44,6 +44,11 @@ uint32_t command_length(uint16_t opcode) {
       return sizeof(verna_cmd_mtu);
     case VERNA_CMD_SET_RSS:
       return sizeof(verna_cmd_set_rss);
+    case VERNA_CMD_SET_ETH_FEATURES:
+      return sizeof(verna_cmd_eth_features);
+    case VERNA_CMD_ADD_VLAN:
+    case VERNA_CMD_DEL_VLAN:
+      return sizeof(verna_cmd_vlan);
     case VERNA_CMD_CREATE_MR:
       return sizeof(verna_cmd_create_mr);
     case VERNA_CMD_CREATE_QP:

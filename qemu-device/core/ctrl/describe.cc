@@ -166,6 +166,9 @@ Json describe_eth(const DescribeContext& card) {
   return {{"mtu", card.eth.mtu()},
           {"rx_mode", card.eth.filter().mode()},
           {"mac_filters", card.eth.filter().size()},
+          {"vlans", card.eth.vlans().size()},
+          {"features", card.eth.features()},
+          {"held_cells", card.eth.held().used()},
           {"rss_hash_types", card.eth.rss().types()},
           {"rss_table", card.eth.rss().table()}};
 }

@@ -10,6 +10,9 @@ namespace verna {
 namespace {
 
 constexpr uint32_t kModes = VERNA_RX_MODE_PROMISC | VERNA_RX_MODE_ALLMULTI | VERNA_RX_MODE_ENABLE;
+constexpr uint32_t kFeatures = VERNA_ETH_ON_MERGE | VERNA_ETH_ON_MERGE_CWR |
+                               VERNA_ETH_ON_MERGE_IDS | VERNA_ETH_ON_STRIP | VERNA_ETH_ON_STRIP_S |
+                               VERNA_ETH_ON_FILTER | VERNA_ETH_ON_FILTER_S | VERNA_ETH_ON_LOOPBACK;
 constexpr uint8_t kTxStride = 5;
 constexpr uint8_t kRxStride = 4;
 static_assert(sizeof(verna_tx_desc) == 1u << kTxStride);
@@ -32,7 +35,8 @@ CommandResult init_result(TxQueue::Init init) {
 
 }  // namespace
 
-CommandResult EthEngine::execute(const CommandBytes& command) {
+CommandResult EthEngine::execute(const CommandBytes& command, Nanos now) {
+  now_ = now;
   switch (command.as<verna_cmd_hdr>().opcode) {
     case VERNA_CMD_CREATE_TXQ:
       return create_txq(command);
@@ -56,6 +60,12 @@ CommandResult EthEngine::execute(const CommandBytes& command) {
       return set_mtu(command);
     case VERNA_CMD_SET_RSS:
       return set_rss(command);
+    case VERNA_CMD_SET_ETH_FEATURES:
+      return set_features(command);
+    case VERNA_CMD_ADD_VLAN:
+      return set_vlan(command, true);
+    case VERNA_CMD_DEL_VLAN:
+      return set_vlan(command, false);
     default:
       return CommandResult::fail(VERNA_CMD_BAD_OPCODE);
   }
@@ -125,6 +135,7 @@ CommandResult EthEngine::destroy_rxq(const CommandBytes& command) {
   const auto cmd = command.as<verna_cmd_object>();
   if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_object, reserved);
   if (!rxq(cmd.id)) return CommandResult::fail(VERNA_CMD_NOT_FOUND);
+  rxqs_[cmd.id]->flush(now_);
   rxqs_[cmd.id].reset();
   return CommandResult::ok();
 }
@@ -172,6 +183,34 @@ CommandResult EthEngine::set_rss(const CommandBytes& command) {
   for (const uint16_t queue : table)
     if (queue >= limits_.max_queues) return VERNA_BAD_FIELD(verna_cmd_set_rss, table_addr);
   rss_.configure(cmd.key, table, cmd.hash_types);
+  return CommandResult::ok();
+}
+
+CommandResult EthEngine::set_features(const CommandBytes& command) {
+  const auto cmd = command.as<verna_cmd_eth_features>();
+  if (cmd.features & ~kFeatures) return VERNA_BAD_FIELD(verna_cmd_eth_features, features);
+  if (cmd.merge_ns > VERNA_MAX_MERGE_NS) return VERNA_BAD_FIELD(verna_cmd_eth_features, merge_ns);
+  if (cmd.merge_bytes > RxShared::kMaxMergeBytes)
+    return VERNA_BAD_FIELD(verna_cmd_eth_features, merge_bytes);
+  if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_eth_features, reserved);
+  flush_held();  // by the rules by which they were merged
+  rx_.features = cmd.features;
+  rx_.merge_ns = cmd.merge_ns;
+  rx_.merge_bytes = cmd.merge_bytes ? cmd.merge_bytes : RxShared::kMaxMergeBytes;
+  wire_.set_loopback(cmd.features & VERNA_ETH_ON_LOOPBACK);
+  return CommandResult::ok();
+}
+
+CommandResult EthEngine::set_vlan(const CommandBytes& command, bool add) {
+  const auto cmd = command.as<verna_cmd_vlan>();
+  if (cmd.vid > VlanFilter::kMaxVid) return VERNA_BAD_FIELD(verna_cmd_vlan, vid);
+  if (cmd.tpid != kEthertypeVlan && cmd.tpid != kEthertypeQinq)
+    return VERNA_BAD_FIELD(verna_cmd_vlan, tpid);
+  if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_vlan, reserved);
+  const bool service = cmd.tpid == kEthertypeQinq;
+  if (vlans_.contains(cmd.vid, service) == add)
+    return CommandResult::fail(add ? VERNA_CMD_EXISTS : VERNA_CMD_NOT_FOUND);
+  vlans_.set(cmd.vid, service, add);
   return CommandResult::ok();
 }
 

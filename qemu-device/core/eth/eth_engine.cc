@@ -9,10 +9,14 @@ EthEngine::EthEngine(const EthEnvironment& environment, const EthLimits& limits,
                      const uint8_t (&mac)[6])
     : env_(environment),
       limits_(limits),
-      context_{env_.bus, env_.events, env_.wire, env_.counters, env_.trace, limits.default_mtu},
+      wire_(env_.wire, env_.loopback),
+      rx_(env_.timers),
+      context_{env_.bus, env_.events, wire_, env_.counters, env_.trace, rx_, limits.default_mtu},
       filter_(mac, limits.max_mac_filters),
       txqs_(limits.max_queues),
-      rxqs_(limits.max_queues) {}
+      rxqs_(limits.max_queues) {
+  rx_.reclaim = [this] { flush_held(); };
+}
 
 EthEngine::~EthEngine() { reset(); }
 
@@ -24,26 +28,73 @@ void EthEngine::reset() {
   for (auto& rxq : rxqs_) rxq.reset();
   env_.scheduler.reset_classes();
   filter_.reset();
+  vlans_.reset();
+  rx_.reset();
+  wire_.set_loopback(false);
   rss_.reset();
   context_.mtu = limits_.default_mtu;
 }
 
 void EthEngine::receive(const PacketView& packet, Nanos now) {
-  if (!filter_.enabled()) return drop(VERNA_PORT_rx_drop_disabled, packet);
-  if (!filter_.accepts(packet.dmac())) return drop(VERNA_PORT_rx_drop_filter, packet);
+  if (loopback()) return drop(VERNA_PORT_rx_drop_disabled, packet, env_.counters);
+  if (!admits(packet, env_.counters)) return;
   env_.counters.port[VERNA_PORT_rx_to_eth]++;
+  steer(packet, now);
+}
 
+void EthEngine::receive_loopback(const PacketView& packet, Counters& looped, Nanos now) {
+  if (!admits(packet, looped)) return;
+  looped.port[VERNA_PORT_rx_to_eth]++;
+  env_.counters.eth[VERNA_ETH_rx_loopback]++;
+  steer(packet, now);
+}
+
+/// Whether the filters let a frame in; counts it if not.
+bool EthEngine::admits(const PacketView& packet, Counters& counters) {
+  const bool promiscuous = filter_.mode() & VERNA_RX_MODE_PROMISC;
+  if (!filter_.enabled())
+    drop(VERNA_PORT_rx_drop_disabled, packet, counters);
+  else if (!filter_.accepts(packet.dmac()))
+    drop(VERNA_PORT_rx_drop_filter, packet, counters);
+  else if (!promiscuous && !vlans_.accepts(packet, rx_.features))
+    drop(VERNA_PORT_rx_drop_vlan, packet, counters);
+  else
+    return true;
+  return false;
+}
+
+void EthEngine::end_batch(bool more, Nanos now) {
+  now_ = now;
+  if (rx_.merge_ns || rx_.frames.used() == 0) return;
+  for (auto& rxq : rxqs_) {
+    if (!rxq) continue;
+    if (more)
+      rxq->flush_old(now);
+    else
+      rxq->flush(now);
+  }
+}
+
+void EthEngine::flush_held() {
+  if (rx_.frames.used() == 0) return;
+  for (auto& rxq : rxqs_)
+    if (rxq) rxq->flush(now_);
+}
+
+/// Sends a frame that was let in to its queue.
+void EthEngine::steer(const PacketView& packet, Nanos now) {
+  now_ = now;
   const Rss::Choice choice = rss_.choose(packet);
   env_.trace.point(Stage::kSteerEth, choice.queue, choice.hash);
   RxQueue* queue = choice.queue < rxqs_.size() ? rxqs_[choice.queue].get() : nullptr;
   if (queue)
-    queue->deliver(packet, choice, now);
+    queue->receive(packet, choice, now);
   else
     env_.counters.eth[VERNA_ETH_rx_drop_no_queue]++;
 }
 
-void EthEngine::drop(verna_port_counter reason, const PacketView& packet) {
-  env_.counters.port[reason]++;
+void EthEngine::drop(verna_port_counter reason, const PacketView& packet, Counters& counters) {
+  counters.port[reason]++;
   env_.trace.point(Stage::kDrop, VERNA_COUNTERS_PORT << 16 | reason, packet.len);
 }
 

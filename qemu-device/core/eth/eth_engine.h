@@ -11,6 +11,7 @@
 #include "eth/mac_filter.h"
 #include "eth/rx_queue.h"
 #include "eth/tx_queue.h"
+#include "eth/vlan_filter.h"
 #include "hw/verna_regs.h"
 
 namespace verna {
@@ -22,7 +23,9 @@ struct EthEnvironment {
   EventSink& events;
   std::function<Cq*(uint32_t cqn)> find_cq;
   Scheduler& scheduler;
+  TimerQueue& timers;
   Mac& wire;
+  Mac& loopback;  // what it gets comes back through receive_loopback()
   Counters& counters;
   Trace& trace;
   uint32_t num_uars;
@@ -36,11 +39,21 @@ class EthEngine {
   ~EthEngine();
 
   /// Executes an Ethernet command (opcodes 0x0100 to 0x01ff). The header was checked.
-  CommandResult execute(const CommandBytes& command);
+  CommandResult execute(const CommandBytes& command, Nanos now);
 
   /// Takes a frame off the wire and counts it: the port's rx_to_eth and one Ethernet counter, or
   /// one drop reason of the port.
   void receive(const PacketView& packet, Nanos now);
+  /// Takes a frame that Ethernet sent in loopback mode. `looped` has the counters of what does not
+  /// cross the wire.
+  void receive_loopback(const PacketView& packet, Counters& looped, Nanos now);
+
+  /// The end of a batch of frames; with `more`, others are there already. What is held for no
+  /// certain time is delivered with the last frame, or when it gets old.
+  void end_batch(bool more, Nanos now);
+  /// Frames are held that wait for the end of a batch.
+  bool batch_open() const { return rx_.merge_ns == 0 && rx_.frames.used() > 0; }
+  const FrameStore& held() const { return rx_.frames; }
 
   /// A doorbell for a queue. False: no such queue, or it was not made with that page.
   bool doorbell(verna_db_type type, uint32_t id, uint32_t uar);
@@ -58,6 +71,9 @@ class EthEngine {
   uint32_t mtu() const { return context_.mtu; }
   const EthLimits& limits() const { return limits_; }
   const MacFilter& filter() const { return filter_; }
+  const VlanFilter& vlans() const { return vlans_; }
+  uint32_t features() const { return rx_.features; }  // VERNA_ETH_ON_*
+  bool loopback() const { return wire_.loopback(); }
   const Rss& rss() const { return rss_; }
 
   /// Null: no such queue.
@@ -76,17 +92,26 @@ class EthEngine {
   CommandResult del_mac(const CommandBytes& command);
   CommandResult set_mtu(const CommandBytes& command);
   CommandResult set_rss(const CommandBytes& command);
+  CommandResult set_features(const CommandBytes& command);
+  CommandResult set_vlan(const CommandBytes& command, bool add);
   CommandResult prepare_queue(const verna_cmd_create_ethq& cmd, uint8_t log_stride, bool taken,
                               EthQueueSetup* setup);
-  void drop(verna_port_counter reason, const PacketView& packet);
+  void flush_held();
+  bool admits(const PacketView& packet, Counters& counters);
+  void steer(const PacketView& packet, Nanos now);
+  void drop(verna_port_counter reason, const PacketView& packet, Counters& counters);
 
   EthEnvironment env_;
   EthLimits limits_;
+  EthWire wire_;
+  RxShared rx_;
   EthContext context_;
   MacFilter filter_;
+  VlanFilter vlans_;
   Rss rss_;
   std::vector<std::unique_ptr<TxQueue>> txqs_;
   std::vector<std::unique_ptr<RxQueue>> rxqs_;
+  Nanos now_ = 0;  // of the call that is running
 };
 
 }  // namespace verna

@@ -6,11 +6,12 @@
 
 #include "base/counters.h"
 #include "base/trace.h"
+#include "eth/eth_wire.h"
+#include "eth/rx_shared.h"
 #include "eth/segmenter.h"
 #include "eth/tx_packet.h"
 #include "hw/verna_cmd.h"
 #include "hw/verna_eth.h"
-#include "mac/mac.h"
 #include "queue/cq.h"
 #include "queue/work_queue.h"
 #include "sched/scheduler.h"
@@ -21,9 +22,10 @@ namespace verna {
 struct EthContext {
   HostBus& bus;
   EventSink& events;
-  Mac& wire;
+  EthWire& wire;
   Counters& counters;
   Trace& trace;
+  RxShared& rx;
   uint32_t mtu;                // current
   bool watch_buffers = false;  // PAUSE is sent for want of them
   bool rx_short = false;       // a queue was found nearly empty

@@ -6,9 +6,20 @@
 
 namespace verna {
 
+/// Where an IP header and what follows it lie. Offsets are from the start of the frame; 0 means
+/// "not there".
+struct IpLayer {
+  uint16_t l3 = 0;         // IPv4 or IPv6 header
+  uint8_t ip_version = 0;  // 4, 6 or 0
+  uint8_t ip_proto = 0;    // upper layer, after IPv6 extension headers that we know
+  bool fragment = false;   // an IP fragment (then l4 is 0)
+  uint16_t l4 = 0;
+  uint32_t l3_end = 0;  // end of the IP packet as its length field says, at most that of the frame
+};
+
 /// Every stage of reception reads headers from `hdr` (copied once, so that a peer that shares the
 /// frame's memory cannot change them after a check) and payload from `data`.
-struct PacketView {
+struct PacketView : IpLayer {
   static constexpr uint32_t kHeaderBytes = 256;
 
   uint8_t hdr[kHeaderBytes];
@@ -16,17 +27,11 @@ struct PacketView {
   const uint8_t* data = nullptr;  // whole frame without FCS
   uint32_t len = 0;
 
-  // Filled by parse_packet(). An offset of 0 means "not there".
+  // Filled by parse_packet(), as is IpLayer.
   uint16_t ethertype = 0;  // after VLAN tags
   bool has_vlan = false;
-  uint8_t vlan_tags = 0;   // 0 to 2; a third tag is the payload's
-  uint16_t vlan_tci = 0;   // outer tag
-  uint16_t l3 = 0;         // IPv4 or IPv6 header
-  uint8_t ip_version = 0;  // 4, 6 or 0
-  uint8_t ip_proto = 0;    // upper layer, after IPv6 extension headers that we know
-  bool fragment = false;   // an IP fragment (then l4 is 0)
-  uint16_t l4 = 0;
-  uint32_t l3_end = 0;  // end of the IP packet as its length field says, at most len
+  uint8_t vlan_tags = 0;  // 0 to 2; a third tag is the payload's
+  uint16_t vlan_tci = 0;  // outer tag
 
   const uint8_t* dmac() const { return hdr; }
   const uint8_t* smac() const { return hdr + 6; }
@@ -40,6 +45,16 @@ struct PacketView {
 /// Copies the headers of `data` (at least 14 bytes) and parses them. Never fails: what cannot be
 /// parsed has no offsets.
 void parse_packet(const uint8_t* data, uint32_t len, PacketView* out);
+
+/// A packet's headers in memory that cannot change: `hdr_len` bytes at `hdr`, of `len` in all.
+struct HeaderBytes {
+  const uint8_t* hdr;
+  uint32_t hdr_len;
+  uint32_t len;
+};
+/// Parses the IPv4 or IPv6 header at `l3`, by itself or inside of another. What cannot be parsed
+/// has no offsets.
+void parse_ip(const HeaderBytes& bytes, uint32_t l3, uint16_t ethertype, IpLayer* out);
 
 inline constexpr uint16_t kEthertypeIpv4 = 0x0800;
 inline constexpr uint16_t kEthertypeIpv6 = 0x86dd;

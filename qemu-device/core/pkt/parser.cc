@@ -34,23 +34,23 @@ uint32_t l4_minimum(uint8_t proto) {
   return 0;
 }
 
-void set_l4(PacketView* p, uint32_t offset) {
+void set_l4(const HeaderBytes& b, uint32_t offset, IpLayer* p) {
   const uint32_t end = offset + l4_minimum(p->ip_proto);
-  if (end <= p->l3_end && end <= p->hdr_len) p->l4 = static_cast<uint16_t>(offset);
+  if (end <= p->l3_end && end <= b.hdr_len) p->l4 = static_cast<uint16_t>(offset);
 }
 
-void parse_ipv4(PacketView* p, uint32_t l3) {
-  if (l3 + kIpv4Min > p->hdr_len) return;
-  const uint8_t* ip = p->hdr + l3;
+void parse_ipv4(const HeaderBytes& b, uint32_t l3, IpLayer* p) {
+  if (l3 + kIpv4Min > b.hdr_len) return;
+  const uint8_t* ip = b.hdr + l3;
   const uint32_t header = (ip[0] & 0xfu) * 4;
   const uint32_t total = load_be16(ip + 2);
-  if (ip[0] >> 4 != 4 || header < kIpv4Min || total < header || l3 + header > p->hdr_len) return;
+  if (ip[0] >> 4 != 4 || header < kIpv4Min || total < header || l3 + header > b.hdr_len) return;
   p->l3 = static_cast<uint16_t>(l3);
   p->ip_version = 4;
   p->ip_proto = ip[9];
-  p->l3_end = std::min(l3 + total, p->len);
+  p->l3_end = std::min(l3 + total, b.len);
   p->fragment = (load_be16(ip + 6) & 0x3fff) != 0;  // more fragments, or an offset
-  if (!p->fragment) set_l4(p, l3 + header);
+  if (!p->fragment) set_l4(b, l3 + header, p);
 }
 
 /// Length of the extension header `next` at `ext`, 0 if it is an upper layer to us.
@@ -71,16 +71,16 @@ uint32_t extension_length(uint8_t next, const uint8_t* ext) {
 }
 
 /// Everything that is not an extension header, ESP for example, is an upper layer as it stands.
-void parse_extensions(PacketView* p, uint32_t pos) {
+void parse_extensions(const HeaderBytes& b, uint32_t pos, IpLayer* p) {
   for (int i = 0; i < kMaxExtensions; i++) {
-    if (pos + 8 > p->hdr_len || pos + 8 > p->l3_end) {
-      set_l4(p, pos);
+    if (pos + 8 > b.hdr_len || pos + 8 > p->l3_end) {
+      set_l4(b, pos, p);
       return;
     }
-    const uint8_t* ext = p->hdr + pos;
+    const uint8_t* ext = b.hdr + pos;
     const uint32_t length = extension_length(p->ip_proto, ext);
     if (length == 0) {
-      set_l4(p, pos);
+      set_l4(b, pos, p);
       return;
     }
     if (p->ip_proto == kFragment) p->fragment = (load_be16(ext + 2) & 0xfff9) != 0;
@@ -90,15 +90,15 @@ void parse_extensions(PacketView* p, uint32_t pos) {
   }
 }
 
-void parse_ipv6(PacketView* p, uint32_t l3) {
-  if (l3 + kIpv6Bytes > p->hdr_len) return;
-  const uint8_t* ip = p->hdr + l3;
+void parse_ipv6(const HeaderBytes& b, uint32_t l3, IpLayer* p) {
+  if (l3 + kIpv6Bytes > b.hdr_len) return;
+  const uint8_t* ip = b.hdr + l3;
   if (ip[0] >> 4 != 6) return;
   p->l3 = static_cast<uint16_t>(l3);
   p->ip_version = 6;
   p->ip_proto = ip[6];
-  p->l3_end = std::min(l3 + kIpv6Bytes + load_be16(ip + 4), p->len);
-  parse_extensions(p, l3 + kIpv6Bytes);
+  p->l3_end = std::min(l3 + kIpv6Bytes + load_be16(ip + 4), b.len);
+  parse_extensions(b, l3 + kIpv6Bytes, p);
 }
 
 /// Returns the offset of the header after the tags.
@@ -127,16 +127,16 @@ void parse_packet(const uint8_t* data, uint32_t len, PacketView* out) {
   out->has_vlan = false;
   out->vlan_tags = 0;
   out->vlan_tci = 0;
-  out->l3 = 0;
-  out->ip_version = 0;
-  out->ip_proto = 0;
-  out->fragment = false;
-  out->l4 = 0;
-  out->l3_end = 0;
+  static_cast<IpLayer&>(*out) = {};
   if (out->hdr_len < kMacBytes + 2) return;
   const uint32_t l3 = parse_vlan(out);
-  if (out->ethertype == kEthertypeIpv4) parse_ipv4(out, l3);
-  if (out->ethertype == kEthertypeIpv6) parse_ipv6(out, l3);
+  parse_ip({out->hdr, out->hdr_len, len}, l3, out->ethertype, out);
+}
+
+void parse_ip(const HeaderBytes& bytes, uint32_t l3, uint16_t ethertype, IpLayer* out) {
+  *out = {};
+  if (ethertype == kEthertypeIpv4) parse_ipv4(bytes, l3, out);
+  if (ethertype == kEthertypeIpv6) parse_ipv6(bytes, l3, out);
 }
 
 }  // namespace verna
