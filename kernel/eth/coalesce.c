@@ -232,7 +232,8 @@ int verna_set_coalesce(struct net_device *netdev, struct ethtool_coalesce *ec,
 	eth->coalesce_all = coal;
 	for (i = 0; i < eth->max_channels; i++)
 		eth->coalesce[i] = coal;
-	return verna_coalesce_apply(eth, 0, eth->max_channels - 1);
+	err = verna_coalesce_apply(eth, 0, eth->max_channels - 1);
+	return err ? err : verna_features_merge(eth, true);
 }
 
 int verna_get_per_queue_coalesce(struct net_device *netdev, u32 queue,

@@ -202,6 +202,7 @@ struct verna_channel {
  * @log_rx: log2 of RX descriptors
  * @mtu: decides the size of RX buffers
  * @xdp: RX buffers are for XDP
+ * @merge: RX buffers are for packets that the card merges
  */
 struct verna_params {
 	u32 num;
@@ -209,6 +210,7 @@ struct verna_params {
 	u8 log_rx;
 	u32 mtu;
 	bool xdp;
+	bool merge;
 };
 
 /**
@@ -276,7 +278,8 @@ struct verna_tx_done_stats {
  * @xdp_redirect: packets that a program sent elsewhere
  * @xdp_error: packets that a program aborted, or that could not go where it said
  * @csum_unnecessary: packets whose checksum the card found right
- * @csum_none: packets whose checksum the card could not check
+ * @csum_complete: packets whose sum the card gave to the stack
+ * @csum_none: packets without either
  * @csum_bad: packets whose checksum the card found wrong
  * @gro_packets: packets that the card merged of several
  * @gro_bytes: of these
@@ -295,6 +298,7 @@ struct verna_rx_stats {
 	u64 xdp_redirect;
 	u64 xdp_error;
 	u64 csum_unnecessary;
+	u64 csum_complete;
 	u64 csum_none;
 	u64 csum_bad;
 	u64 gro_packets;
@@ -470,6 +474,8 @@ struct verna_hw_totals {
  * @pace_mbps: rate of the segments of one packet, 0: no limit; written under rtnl
  * @filter: MAC filters
  * @rss: receive side scaling
+ * @vlans: VIDs of 802.1Q and of 802.1ad that the stack wants; rtnl
+ * @loopback: what is sent comes back, so there is a carrier without a link
  * @totals: counters of the card
  * @debugfs: file with the rings
  */
@@ -497,6 +503,8 @@ struct verna_eth {
 	u32 pace_mbps;
 	struct verna_filter filter;
 	struct verna_rss rss;
+	DECLARE_BITMAP(vlans[2], VLAN_N_VID);
+	bool loopback;
 	struct verna_hw_totals totals;
 	struct dentry *debugfs;
 };
@@ -565,7 +573,8 @@ void verna_rxq_free(struct verna_channel *chan);
 void verna_rxq_reset(struct verna_rxq *rxq);
 void verna_rxq_drain(struct verna_rxq *rxq);
 u32 verna_rx_buf_len(u32 truesize, bool xdp);
-u32 verna_rx_truesize(u32 mtu, bool xdp);
+u32 verna_rx_truesize(const struct verna_params *params);
+u32 verna_rx_max_merged(void);
 bool verna_rx_refill(struct verna_rxq *rxq, u32 batch);
 struct verna_rx_desc *verna_rx_desc(struct verna_rxq *rxq, u32 index);
 
@@ -666,40 +675,11 @@ void verna_queue_stats_read(struct verna_queue_stats *stats,
 			    struct verna_queue_stats *copy);
 extern const struct netdev_stat_ops verna_stat_ops;
 
-/* ethtool*.c */
-extern const struct ethtool_ops verna_ethtool_ops;
-void verna_get_ringparam(struct net_device *netdev, struct ethtool_ringparam *ring,
-			 struct kernel_ethtool_ringparam *kernel_ring,
-			 struct netlink_ext_ack *extack);
-int verna_set_ringparam(struct net_device *netdev, struct ethtool_ringparam *ring,
-			struct kernel_ethtool_ringparam *kernel_ring,
-			struct netlink_ext_ack *extack);
-void verna_get_channels(struct net_device *netdev, struct ethtool_channels *ch);
-int verna_set_channels(struct net_device *netdev, struct ethtool_channels *ch);
-int verna_get_sset_count(struct net_device *netdev, int sset);
-void verna_get_strings(struct net_device *netdev, u32 sset, u8 *data);
-void verna_get_ethtool_stats(struct net_device *netdev, struct ethtool_stats *stats,
-			     u64 *data);
-void verna_get_eth_mac_stats(struct net_device *netdev,
-			     struct ethtool_eth_mac_stats *stats);
-void verna_get_eth_ctrl_stats(struct net_device *netdev,
-			      struct ethtool_eth_ctrl_stats *stats);
-void verna_get_rmon_stats(struct net_device *netdev, struct ethtool_rmon_stats *stats,
-			  const struct ethtool_rmon_hist_range **ranges);
-void verna_get_link_ext_stats(struct net_device *netdev,
-			      struct ethtool_link_ext_stats *stats);
-void verna_self_test(struct net_device *netdev, struct ethtool_test *test, u64 *data);
-int verna_self_test_count(void);
-void verna_self_test_strings(u8 *data);
-u32 verna_get_rxfh_indir_size(struct net_device *netdev);
-u32 verna_get_rxfh_key_size(struct net_device *netdev);
-int verna_get_rxfh(struct net_device *netdev, struct ethtool_rxfh_param *rxfh);
-int verna_set_rxfh(struct net_device *netdev, struct ethtool_rxfh_param *rxfh,
-		   struct netlink_ext_ack *extack);
-int verna_get_rxnfc(struct net_device *netdev, struct ethtool_rxnfc *nfc, u32 *rules);
-
 /* debugfs.c */
 void verna_eth_debugfs_add(struct verna_eth *eth);
 void verna_eth_debugfs_del(struct verna_eth *eth);
+
+#include "ethtool.h"
+#include "rx_offload.h"
 
 #endif /* VERNA_ETH_H */

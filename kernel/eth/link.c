@@ -18,7 +18,7 @@ void verna_link_work(struct work_struct *work)
 	if (verna_cmd_query(eth->vdev, VERNA_CMD_QUERY_PORT, 0, 0, &state,
 			    sizeof(state)) < 0)
 		return;
-	up = state.link == cpu_to_le32(1);
+	up = state.link == cpu_to_le32(1) || READ_ONCE(eth->loopback);
 	WRITE_ONCE(eth->speed, le32_to_cpu(state.speed));
 	if (up == netif_carrier_ok(eth->netdev))
 		return;

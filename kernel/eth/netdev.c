@@ -82,7 +82,7 @@ static int verna_change_mtu(struct net_device *netdev, int mtu)
 	if (err)
 		return err;
 	params.mtu = mtu;
-	if (verna_rx_truesize(mtu, params.xdp) != verna_rx_truesize(netdev->mtu, params.xdp))
+	if (verna_rx_truesize(&params) != verna_rx_truesize(&eth->params))
 		err = verna_eth_reconfigure(eth, &params);
 	if (err && eth->chans)
 		netdev_warn(netdev, "no memory for better buffers\n");
@@ -109,6 +109,10 @@ static const struct net_device_ops verna_netdev_ops = {
 	.ndo_set_mac_address = verna_set_mac_address,
 	.ndo_validate_addr = eth_validate_addr,
 	.ndo_change_mtu = verna_change_mtu,
+	.ndo_fix_features = verna_fix_features,
+	.ndo_set_features = verna_set_features,
+	.ndo_vlan_rx_add_vid = verna_vlan_rx_add_vid,
+	.ndo_vlan_rx_kill_vid = verna_vlan_rx_kill_vid,
 	.ndo_tx_timeout = verna_tx_timeout,
 	.ndo_setup_tc = verna_setup_tc,
 	.ndo_set_tx_maxrate = verna_set_tx_maxrate,
@@ -149,16 +153,7 @@ static void verna_netdev_setup(struct verna_eth *eth)
 	netdev->priv_flags |= IFF_UNICAST_FLT | IFF_LIVE_ADDR_CHANGE;
 	netdev->min_mtu = max_t(u32, caps->eth.min_mtu, ETH_MIN_MTU);
 	netdev->max_mtu = caps->eth.max_mtu;
-	netdev->hw_features = NETIF_F_SG;
-	netdev->features = NETIF_F_SG | NETIF_F_HIGHDMA;
-	netdev->vlan_features = NETIF_F_SG | NETIF_F_HIGHDMA;
-	/* Off at first: what is offloaded is scheduled twice, in the qdisc and in the card. */
-	if (caps->eth.features & VERNA_ETH_F_TX_CLASSES)
-		netdev->hw_features |= NETIF_F_HW_TC;
-	if (eth->rss.size) {
-		netdev->hw_features |= NETIF_F_RXHASH;
-		netdev->features |= NETIF_F_RXHASH;
-	}
+	verna_features_setup(eth);
 	verna_tx_offload_init(eth);
 	netif_carrier_off(netdev);
 }
@@ -252,6 +247,8 @@ struct net_device *verna_eth_create(struct verna_dev *vdev)
 	verna_netdev_setup(eth);
 	verna_read_mac(eth);
 	err = verna_eth_set_hw_mtu(eth, netdev->mtu);
+	if (!err)
+		err = verna_features_restore(eth);
 	if (err)
 		goto exit_eth;
 	eth->handler.handle = verna_eth_event;

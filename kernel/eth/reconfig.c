@@ -136,6 +136,8 @@ int verna_eth_resume(struct net_device *netdev)
 
 	rtnl_lock();
 	err = verna_eth_set_hw_mtu(eth, netdev->mtu);
+	if (!err)
+		err = verna_features_restore(eth);
 	if (!err && netif_running(netdev))
 		err = verna_eth_open_channels(eth);
 	if (!err) {

@@ -5,6 +5,8 @@
  * for the shared info of the skb that is built around it. Longer packets take
  * several.
  */
+#include <net/ip.h>
+
 #include "eth.h"
 
 /** verna_rx_desc - an RX descriptor @rxq: queue @index: free-running index */
@@ -31,16 +33,26 @@ u32 verna_rx_buf_len(u32 truesize, bool xdp)
 }
 
 /**
- * verna_rx_truesize - bytes of memory per buffer
- * @mtu: packets of it should fit
- * @xdp: it is for XDP
+ * verna_rx_max_merged - the longest packet that an skb can hold in buffers for merging
+ *
+ * Return: its bytes from the IP header on.
  */
-u32 verna_rx_truesize(u32 mtu, bool xdp)
+u32 verna_rx_max_merged(void)
+{
+	u32 frame = verna_rx_buf_len(PAGE_SIZE, false) * (MAX_SKB_FRAGS + 1);
+
+	return min_t(u32, frame - ETH_HLEN - 2 * VLAN_HLEN, IP_MAX_MTU);
+}
+
+/** verna_rx_truesize - bytes of memory per buffer @params: of the set of channels */
+u32 verna_rx_truesize(const struct verna_params *params)
 {
 	u32 half = PAGE_SIZE / 2;
 
-	return !xdp && mtu + VERNA_ETH_OVERHEAD <= verna_rx_buf_len(half, false) ?
-	       half : PAGE_SIZE;
+	if (params->xdp || params->merge)
+		return PAGE_SIZE;
+	return params->mtu + VERNA_ETH_OVERHEAD <= verna_rx_buf_len(half, false) ? half :
+										   PAGE_SIZE;
 }
 
 static bool verna_rx_buf_alloc(struct verna_rxq *rxq, u32 index)
@@ -145,7 +157,7 @@ free_bufs:
 /**
  * verna_rxq_alloc - allocate the RX queue of a channel, without buffers
  * @chan: channel, with its NAPI
- * @params: size of the ring, MTU, and whether buffers are for XDP
+ * @params: size of the ring, and what its buffers are for
  *
  * Return: 0 or -ENOMEM.
  */
@@ -158,7 +170,7 @@ int verna_rxq_alloc(struct verna_channel *chan, const struct verna_params *param
 	rxq->mask = BIT(params->log_rx) - 1;
 	rxq->xdp = params->xdp;
 	rxq->headroom = verna_rx_headroom(rxq->xdp);
-	rxq->truesize = verna_rx_truesize(params->mtu, rxq->xdp);
+	rxq->truesize = verna_rx_truesize(params);
 	rxq->buf_len = verna_rx_buf_len(rxq->truesize, rxq->xdp);
 	rxq->stats = &chan->eth->stats[chan->index];
 	rxq->pool = verna_rx_pool_create(chan, params->log_rx, rxq->xdp);

@@ -154,7 +154,8 @@ static void verna_rx_account(struct verna_rxq *rxq, const struct verna_rx_packet
 	u64_stats_update_end(&stats->rx_sync);
 }
 
-static void verna_rx_deliver(struct verna_rxq *rxq, const struct verna_rx_packet *pkt)
+static void verna_rx_deliver(struct verna_rxq *rxq, const struct verna_cqe *cqe,
+			     const struct verna_rx_packet *pkt)
 {
 	struct net_device *netdev = rxq->chan->eth->netdev;
 	struct sk_buff *skb = pkt->skb;
@@ -163,6 +164,10 @@ static void verna_rx_deliver(struct verna_rxq *rxq, const struct verna_rx_packet
 	/* The card does not tell whether it found ports to hash. */
 	if (pkt->hashed && (netdev->features & NETIF_F_RXHASH))
 		skb_set_hash(skb, pkt->hash, PKT_HASH_TYPE_L3);
+	if (unlikely(!verna_rx_offload(rxq, cqe, skb, pkt->xdp))) {
+		kfree_skb(skb);
+		return;
+	}
 	skb->protocol = eth_type_trans(skb, netdev);
 	napi_gro_receive(&rxq->chan->napi, skb);
 }
@@ -192,7 +197,7 @@ int verna_rx_poll(struct verna_rxq *rxq, int budget)
 		verna_rx_receive(rxq, cqe, &pkt);
 		verna_rx_account(rxq, &pkt);
 		if (pkt.skb)
-			verna_rx_deliver(rxq, &pkt);
+			verna_rx_deliver(rxq, cqe, &pkt);
 	}
 	/* Room for completions before buffers that need it. */
 	verna_cq_set_cons(cq->rec, cq->cons);

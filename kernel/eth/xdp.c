@@ -316,8 +316,12 @@ static int verna_xdp_setup(struct net_device *netdev, struct bpf_prog *prog,
 	if (!prog)
 		WRITE_ONCE(eth->xdp_prog, NULL);
 	if (!prog != !old) {
-		err = verna_eth_reconfigure(eth, &params);
+		/* What was merged goes with the old queues. */
+		err = prog ? verna_features_merge(eth, false) : 0;
+		if (!err)
+			err = verna_eth_reconfigure(eth, &params);
 		if (err && prog) {
+			verna_features_merge(eth, true);
 			NL_SET_ERR_MSG(extack, "no memory for buffers with headroom");
 			return err;
 		}
