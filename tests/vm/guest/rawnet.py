@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Frames and files for tests of offloads.
 
-rawnet.py send INTERFACE        sends each line of the input, a frame in hexadecimal
-rawnet.py take INTERFACE N S    prints what comes in, at most N frames (or S seconds): the frame in
-                                hexadecimal, with its VLAN tag if it had one, and `valid` if its
-                                checksum was found right, else `unknown`; says `ready` first
+rawnet.py send INTERFACE        sends each line of the input, a frame in hexadecimal, the last one
+                                when the others are surely on the wire
+rawnet.py take INTERFACE S END  prints what comes in until a frame ends with END (or S seconds have
+                                gone): each frame in hexadecimal, with its VLAN tag if it had one,
+                                and `valid` if its checksum was found right, else `unknown`; says
+                                `ready` first
 rawnet.py serve PORT FILE       takes one connection and writes what comes into the file
 rawnet.py put ADDRESS PORT FILE sends a file
 """
@@ -31,8 +33,11 @@ def packet_socket(name: str, protocol: int) -> socket.socket:
 
 def send(name: str) -> None:
     sock = packet_socket(name, 0)
-    for line in sys.stdin:
-        sock.send(bytes.fromhex(line.strip()))
+    *frames, last = [bytes.fromhex(line.strip()) for line in sys.stdin]
+    for frame in frames:
+        sock.send(frame)
+    time.sleep(0.5)
+    sock.send(last)
 
 
 def with_tag(frame: bytes, aux: tuple) -> bytes:
@@ -42,12 +47,11 @@ def with_tag(frame: bytes, aux: tuple) -> bytes:
     return frame[:12] + struct.pack(">HH", tpid or 0x8100, tci) + frame[12:]
 
 
-def take(name: str, most: str, seconds: str) -> None:
+def take(name: str, seconds: str, last: str) -> None:
     sock = packet_socket(name, 3)  # ETH_P_ALL
     print("ready", flush=True)
     end = time.monotonic() + float(seconds)
-    count = 0
-    while count < int(most) and time.monotonic() < end:
+    while time.monotonic() < end:
         sock.settimeout(max(0.01, end - time.monotonic()))
         try:
             frame, control, _, address = sock.recvmsg(70000, 256)
@@ -58,7 +62,8 @@ def take(name: str, most: str, seconds: str) -> None:
         aux = AUXDATA.unpack(control[0][2][:AUXDATA.size])
         word = "valid" if aux[0] & STATUS_CSUM_VALID else "unknown"
         print(with_tag(frame, aux).hex(), word, flush=True)
-        count += 1
+        if frame.endswith(last.encode()):
+            break
 
 
 def serve(port: str, name: str) -> None:
