@@ -15,6 +15,7 @@ KMEMLEAK = "/sys/kernel/debug/kmemleak"
 # five seconds old.
 SCAN = f"sleep 6; echo scan > {KMEMLEAK}; echo scan > {KMEMLEAK}; cat {KMEMLEAK}"
 UNLOAD = "for m in verna_ib verna; do [ ! -d /sys/module/$m ] || rmmod $m || exit 1; done"
+GONE = "a module that is gone"
 ADDRESS = re.compile(r"(?m)^(\s+(?:\[<[0-9a-f]+>\] )?)(0x[0-9a-f]{16})\s*$")
 
 
@@ -28,7 +29,7 @@ class Symbols:
     def name(self, address: int) -> str:
         index = bisect.bisect_right(self.rows, (address, "~", "~")) - 1
         if index < 0 or address - self.rows[index][0] > 0x4000:
-            return f"{address:#x} [a module that is gone]"
+            return f"{address:#x} [{GONE}]"
         start, name, module = self.rows[index]
         return f"{name}+{address - start:#x} {module}"
 
@@ -45,8 +46,12 @@ def report(guest: Guest) -> list[str]:
 
 
 def ours(record: str) -> bool:
-    """Whether a record has to do with verna. Only its modules are ever unloaded."""
-    return "verna" in record or "[a module that is gone]" in record
+    """Whether a record is verna's: of all modules in the backtrace, the innermost is. What ib_core
+    or ib_uverbs lose of their own while verna registers a device is not; verna's modules are the
+    only ones that are ever unloaded."""
+    modules = re.findall(r"\[([^\]<]+)\]", record)
+    return "cannot be unloaded" in record or \
+        bool(modules) and (modules[0].startswith("verna") or modules[0] == GONE)
 
 
 def leaks(guests: list[Guest]) -> list[str]:

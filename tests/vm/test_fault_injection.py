@@ -26,6 +26,11 @@ APPLY = " ".join([
     *(f"echo 0 > {name}/verbose;" for name in ATTRIBUTES),
     "echo N > failslab/ignore-gfp-wait; echo N > fail_page_alloc/ignore-gfp-wait;",
     "echo N > fail_page_alloc/ignore-gfp-highmem; echo 0 > fail_page_alloc/min-order"])
+# udev would rename what appears while it is taken away again.
+UDEV_OFF = "udevadm control --exit"
+UDEV_ON = ("/usr/lib/systemd/systemd-udevd --daemon; "
+           "for s in net infiniband; do udevadm trigger --action=add --subsystem-match=$s; done; "
+           "udevadm settle --timeout=100")
 VERBS = ("open", "alloc_pd", "create_channel", "create_cq", "create_cq_with_channel",
          "create_rc_qp", "create_ud_qp", "modify_init", "modify_rtr", "reg_mr", "create_ah",
          "destroy_qp", "destroy_cq", "dereg_mr")
@@ -91,24 +96,23 @@ def test_probe(topology):
     """Both drivers bind to the card, and every allocation of that fails once."""
     end, _ = linked(topology)
     address = end.run(f"basename $(readlink -f /sys/class/net/{end.netdev}/device)").out.strip()
-    # udev would rename what appears while it is taken away again.
-    end.run(f"udevadm control --stop-exec-queue; {APPLY}", check=True)
+    end.run(f"{UDEV_OFF}; {APPLY}", check=True)
     only_below(end, module_range(end, "verna", "verna_ib"))
-    faults(end, f"-b {address} -n 80 bind", 600)
+    faults(end, f"-b {address} -n 40 bind", 600)
     only_below(end, None)
-    end.run("udevadm control --start-exec-queue && udevadm settle", check=True)
+    end.run(UDEV_ON, timeout=120, check=True)
     works(topology)
 
 
 def test_load(topology):
     """Modules that cannot be loaded leave nothing behind."""
     end, _ = linked(topology)
-    end.run(f"udevadm control --stop-exec-queue; {APPLY}; rmmod verna_ib verna", check=True)
+    end.run(f"{UDEV_OFF}; {APPLY}; rmmod verna_ib verna", check=True)
     for module in ("verna", "verna_ib"):
         file = end.run(f"modinfo -n {module}", check=True).out.strip()
-        faults(end, f"-m {file} -n 50 load", 600)
+        faults(end, f"-m {file} -n 20 load", 600)
         end.run(f"modprobe {module}", check=True)
-    end.run("udevadm control --start-exec-queue && udevadm settle", check=True)
+    end.run(UDEV_ON, timeout=120, check=True)
     works(topology)
 
 

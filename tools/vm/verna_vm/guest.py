@@ -25,7 +25,7 @@ SPARE_PORTS = 2  # empty root ports, for devices that a test plugs in later
 # What no guest may have in its kernel log; the text of some of these is a driver's own.
 # What kmemleak finds is judged with its backtraces, in tests/vm/leaks.py.
 TROUBLE = re.compile(r"BUG:|BUG [\w-]+ \(|WARNING:|Oops|Call Trace|general protection|KASAN|UBSAN|"
-                     r"kmemleak: (?!Kernel memory leak det|Automatic|\d+ new)|"
+                     r"kmemleak: (?!Kernel memory leak det|Automatic|\d+ new|Cannot alloc)|"
                      r"ODEBUG: (?!selftest|\d+ of)|register non-static key|ref_tracker:|"
                      r"refcount_t|lockdep is turned off|possible .* deadlock|"
                      r"list_(add|del) corruption|"
