@@ -49,7 +49,8 @@ def ours(record: str) -> bool:
     """Whether a record is verna's: of all modules in the backtrace, the innermost is. What ib_core
     or ib_uverbs lose of their own while verna registers a device is not; verna's modules are the
     only ones that are ever unloaded."""
-    modules = re.findall(r"\[([^\]<]+)\]", record)
+    # Not in the hex dump, whose characters may be anything.
+    modules = re.findall(r"\[([^\]<]+)\]", record.partition("backtrace")[2])
     return "cannot be unloaded" in record or \
         bool(modules) and (modules[0].startswith("verna") or modules[0] == GONE)
 
