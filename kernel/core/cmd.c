@@ -47,6 +47,7 @@ static const struct {
 	{ VERNA_CMD_SET_ETH_FEATURES, "SET_ETH_FEATURES" },
 	{ VERNA_CMD_ADD_VLAN, "ADD_VLAN" },
 	{ VERNA_CMD_DEL_VLAN, "DEL_VLAN" },
+	{ VERNA_CMD_DESTROY_RSS, "DESTROY_RSS" },
 	{ VERNA_CMD_CREATE_PD, "CREATE_PD" },
 	{ VERNA_CMD_DESTROY_PD, "DESTROY_PD" },
 	{ VERNA_CMD_CREATE_MR, "CREATE_MR" },
@@ -56,6 +57,10 @@ static const struct {
 	{ VERNA_CMD_QUERY_QP, "QUERY_QP" },
 	{ VERNA_CMD_DESTROY_QP, "DESTROY_QP" },
 	{ VERNA_CMD_SET_GID, "SET_GID" },
+	{ VERNA_CMD_ADD_FLOW, "ADD_FLOW" },
+	{ VERNA_CMD_DEL_FLOW, "DEL_FLOW" },
+	{ VERNA_CMD_QUERY_FLOW, "QUERY_FLOW" },
+	{ VERNA_CMD_SET_FLOW_MISS, "SET_FLOW_MISS" },
 };
 
 /** verna_cmd_name - a command's name for people @opcode: enum verna_cmd_opcode */

@@ -44,10 +44,8 @@ static irqreturn_t verna_irq_thread(int irq, void *data)
 
 static u32 verna_irqs_wanted(struct verna_dev *vdev)
 {
-	u32 card = min(verna_reg_read(vdev, VERNA_REG_NUM_VECTORS),
-		       vdev->caps.dev.max_eqs);
-
-	return clamp(num_online_cpus() + 1, 1, card);
+	return clamp(verna_reg_read(vdev, VERNA_REG_NUM_VECTORS), 1,
+		     vdev->caps.dev.max_eqs);
 }
 
 /*

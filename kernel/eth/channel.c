@@ -177,6 +177,7 @@ int verna_channels_start(struct verna_eth *eth, struct verna_channels *chans)
 		verna_channels_drain(chans);
 		return err;
 	}
+	verna_arfs_start(eth, chans->num);
 	for (i = 0; i < chans->num; i++) {
 		netif_set_xps_queue(eth->netdev, verna_comp_affinity(eth->vdev, i), i);
 		verna_napi_start(chans->chan[i]);
@@ -211,6 +212,7 @@ void verna_channels_stop(struct verna_eth *eth, struct verna_channels *chans)
 	/* No event comes any more that could schedule a NAPI. */
 	for (i = 0; i < chans->num; i++)
 		verna_napi_stop(chans->chan[i]);
+	verna_arfs_stop(eth);
 	verna_channels_drain(chans);
 	eth->chans = NULL;
 }

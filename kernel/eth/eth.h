@@ -21,6 +21,7 @@
 #include <net/page_pool/helpers.h>
 #include <net/xdp.h>
 
+#include "steer.h"
 #include "verna_core_api.h"
 
 #define VERNA_MIN_LOG_RING	6
@@ -420,20 +421,6 @@ struct verna_filter {
 };
 
 /**
- * struct verna_rss - how packets spread over RX queues
- * @key: Toeplitz key
- * @types: VERNA_RSS_*
- * @size: entries of @table, 0 if the card has no RSS
- * @table: RX queue numbers
- */
-struct verna_rss {
-	u8 key[VERNA_RSS_KEY_SIZE];
-	u32 types;
-	u32 size;
-	u32 *table;
-};
-
-/**
  * struct verna_hw_totals - counters of the card that rtnl's statistics need
  * @lock: readers may not sleep
  * @last_eth: as read last
@@ -476,6 +463,8 @@ struct verna_hw_totals {
  * @rss: receive side scaling
  * @vlans: VIDs of 802.1Q and of 802.1ad that the stack wants; rtnl
  * @loopback: what is sent comes back, so there is a carrier without a link
+ * @steer: receive steering
+ * @arfs: accelerated receive flow steering
  * @totals: counters of the card
  * @debugfs: file with the rings
  */
@@ -505,6 +494,10 @@ struct verna_eth {
 	struct verna_rss rss;
 	DECLARE_BITMAP(vlans[2], VLAN_N_VID);
 	bool loopback;
+	struct verna_steer steer;
+#ifdef CONFIG_RFS_ACCEL
+	struct verna_arfs arfs;
+#endif
 	struct verna_hw_totals totals;
 	struct dentry *debugfs;
 };
@@ -644,12 +637,6 @@ int verna_pause_start(struct verna_eth *eth);
 void verna_get_pauseparam(struct net_device *netdev, struct ethtool_pauseparam *pause);
 int verna_set_pauseparam(struct net_device *netdev, struct ethtool_pauseparam *pause);
 void verna_get_pause_stats(struct net_device *netdev, struct ethtool_pause_stats *stats);
-
-/* rss.c */
-int verna_rss_init(struct verna_eth *eth);
-void verna_rss_free(struct verna_eth *eth);
-void verna_rss_default_table(struct verna_eth *eth, u32 num);
-int verna_rss_apply(struct verna_eth *eth);
 
 /* filter.c */
 int verna_filter_init(struct verna_eth *eth);

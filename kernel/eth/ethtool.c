@@ -3,6 +3,7 @@
 #include <linux/ethtool.h>
 
 #include "eth.h"
+#include "verna_compat.h"
 
 static void verna_get_drvinfo(struct net_device *netdev, struct ethtool_drvinfo *info)
 {
@@ -84,6 +85,11 @@ const struct ethtool_ops verna_ethtool_ops = {
 	.cap_link_lanes_supported = true,
 	.supported_coalesce_params = ETHTOOL_COALESCE_USECS | ETHTOOL_COALESCE_MAX_FRAMES |
 				     ETHTOOL_COALESCE_USE_ADAPTIVE,
+	.supported_input_xfrm = RXH_XFRM_SYM_XOR | RXH_XFRM_SYM_OR_XOR,
+	.rxfh_per_ctx_fields = true,
+	.rxfh_per_ctx_key = true,
+	.cap_rss_rxnfc_adds = true,
+	.rxfh_max_num_contexts = VERNA_MAX_RSS_CONTEXTS,
 	.get_drvinfo = verna_get_drvinfo,
 	.get_regs_len = verna_get_regs_len,
 	.get_regs = verna_get_regs,
@@ -113,5 +119,14 @@ const struct ethtool_ops verna_ethtool_ops = {
 	.get_rxfh_key_size = verna_get_rxfh_key_size,
 	.get_rxfh = verna_get_rxfh,
 	.set_rxfh = verna_set_rxfh,
+	.get_rxfh_fields = verna_get_rxfh_fields,
+	.set_rxfh_fields = verna_set_rxfh_fields,
+	.create_rxfh_context = verna_create_rxfh_context,
+	.modify_rxfh_context = verna_modify_rxfh_context,
+	.remove_rxfh_context = verna_remove_rxfh_context,
 	.get_rxnfc = verna_get_rxnfc,
+	.set_rxnfc = verna_set_rxnfc,
+#ifdef VERNA_HAVE_ETHTOOL_RX_RING_COUNT
+	.get_rx_ring_count = verna_get_rx_ring_count,
+#endif
 };

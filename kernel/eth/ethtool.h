@@ -28,11 +28,5 @@ void verna_get_link_ext_stats(struct net_device *netdev,
 void verna_self_test(struct net_device *netdev, struct ethtool_test *test, u64 *data);
 int verna_self_test_count(void);
 void verna_self_test_strings(u8 *data);
-u32 verna_get_rxfh_indir_size(struct net_device *netdev);
-u32 verna_get_rxfh_key_size(struct net_device *netdev);
-int verna_get_rxfh(struct net_device *netdev, struct ethtool_rxfh_param *rxfh);
-int verna_set_rxfh(struct net_device *netdev, struct ethtool_rxfh_param *rxfh,
-		   struct netlink_ext_ack *extack);
-int verna_get_rxnfc(struct net_device *netdev, struct ethtool_rxnfc *nfc, u32 *rules);
 
 #endif /* VERNA_ETHTOOL_H */

@@ -69,5 +69,8 @@ int verna_set_channels(struct net_device *netdev, struct ethtool_channels *ch)
 	params.num = ch->combined_count;
 	if (params.num == eth->params.num)
 		return 0;
+	/* The core does not count what a rule adds to the queues of its context. */
+	if (verna_steer_max_queue(eth) >= (int)params.num)
+		return -EINVAL;
 	return verna_eth_reconfigure(eth, &params);
 }

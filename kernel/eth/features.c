@@ -144,6 +144,7 @@ int verna_set_features(struct net_device *netdev, netdev_features_t features)
 		netdev_warn(netdev, "no memory for smaller buffers, the large ones stay\n");
 	if (err)
 		return err;
+	verna_steer_features(eth, features);
 	WRITE_ONCE(eth->loopback, !!(features & NETIF_F_LOOPBACK));
 	queue_work(eth->wq, &eth->link_work);
 	return 0;

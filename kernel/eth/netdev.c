@@ -113,6 +113,9 @@ static const struct net_device_ops verna_netdev_ops = {
 	.ndo_set_features = verna_set_features,
 	.ndo_vlan_rx_add_vid = verna_vlan_rx_add_vid,
 	.ndo_vlan_rx_kill_vid = verna_vlan_rx_kill_vid,
+#ifdef CONFIG_RFS_ACCEL
+	.ndo_rx_flow_steer = verna_rx_flow_steer,
+#endif
 	.ndo_tx_timeout = verna_tx_timeout,
 	.ndo_setup_tc = verna_setup_tc,
 	.ndo_set_tx_maxrate = verna_set_tx_maxrate,
@@ -155,6 +158,10 @@ static void verna_netdev_setup(struct verna_eth *eth)
 	netdev->max_mtu = caps->eth.max_mtu;
 	verna_features_setup(eth);
 	verna_tx_offload_init(eth);
+	if (verna_steer_supported(eth)) {
+		netdev->hw_features |= NETIF_F_NTUPLE;
+		netdev->features |= NETIF_F_NTUPLE;
+	}
 	netif_carrier_off(netdev);
 }
 
@@ -178,6 +185,8 @@ static int verna_eth_init(struct verna_eth *eth)
 	INIT_WORK(&eth->filter_work, verna_filter_work);
 	INIT_DELAYED_WORK(&eth->totals_work, verna_totals_work);
 	spin_lock_init(&eth->totals.lock);
+	verna_steer_init(eth);
+	verna_arfs_init(eth);
 	verna_params_default(eth);
 
 	eth->stats = kcalloc(eth->max_channels, sizeof(*eth->stats), GFP_KERNEL);
@@ -218,6 +227,7 @@ static void verna_eth_exit(struct verna_eth *eth)
 {
 	cancel_delayed_work_sync(&eth->totals_work);
 	destroy_workqueue(eth->wq);
+	verna_steer_exit(eth);
 	verna_rss_free(eth);
 	verna_filter_free(eth);
 	verna_coalesce_free(eth);

@@ -138,6 +138,10 @@ int verna_eth_resume(struct net_device *netdev)
 	err = verna_eth_set_hw_mtu(eth, netdev->mtu);
 	if (!err)
 		err = verna_features_restore(eth);
+	if (!err)
+		err = verna_rss_replay(eth);
+	if (!err)
+		err = verna_steer_replay(eth);
 	if (!err && netif_running(netdev))
 		err = verna_eth_open_channels(eth);
 	if (!err) {

@@ -14,6 +14,7 @@
  * @num_bufs: buffers that it fills, from the queue's cons on
  * @hash: if @hashed
  * @hashed: the card has hashed it
+ * @hashed_l4: ports are part of @hash
  * @bad: the card could not deliver it
  * @xdp: an XDP program has decided on it
  */
@@ -23,6 +24,7 @@ struct verna_rx_packet {
 	u32 num_bufs;
 	u32 hash;
 	bool hashed;
+	bool hashed_l4;
 	bool bad;
 	bool xdp;
 };
@@ -35,6 +37,7 @@ static bool verna_rx_parse(struct verna_rxq *rxq, const struct verna_cqe *cqe,
 	pkt->num_bufs = le16_to_cpu(cqe->num_bufs);
 	pkt->hash = le32_to_cpu(cqe->rss_hash);
 	pkt->hashed = cqe->flags & VERNA_CQE_F_HASH;
+	pkt->hashed_l4 = cqe->rx_flags & VERNA_CQE_RX_HASH_L4;
 	pkt->bad = cqe->status != VERNA_CQE_OK;
 
 	if (cqe->opcode != VERNA_CQE_ETH_RX || le32_to_cpu(cqe->wqe_index) != rxq->cons ||
@@ -161,9 +164,9 @@ static void verna_rx_deliver(struct verna_rxq *rxq, const struct verna_cqe *cqe,
 	struct sk_buff *skb = pkt->skb;
 
 	skb_record_rx_queue(skb, rxq->chan->index);
-	/* The card does not tell whether it found ports to hash. */
 	if (pkt->hashed && (netdev->features & NETIF_F_RXHASH))
-		skb_set_hash(skb, pkt->hash, PKT_HASH_TYPE_L3);
+		skb_set_hash(skb, pkt->hash,
+			     pkt->hashed_l4 ? PKT_HASH_TYPE_L4 : PKT_HASH_TYPE_L3);
 	if (unlikely(!verna_rx_offload(rxq, cqe, skb, pkt->xdp))) {
 		kfree_skb(skb);
 		return;

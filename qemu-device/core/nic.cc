@@ -124,7 +124,7 @@ Nic::Impl::Impl(const NicConfig& cfg, HostBus& host, Port& port, Rng seed)
       eqs(bus, quota, counters, trace, limits, [this](verna_fatal code) { regs.set_fatal(code); }),
       cqs(bus, quota, eqs, timers, limits),
       eth({bus, quota, eqs, [this](uint32_t cqn) { return cqs.find(cqn); }, scheduler, timers, wire,
-           loopback, counters, trace, limits.num_uars},
+           loopback, counters, trace, limits.num_uars, rng.next64()},
           eth_limits(cfg), cfg.mac),
       rdma({bus, quota, eqs, [this](uint32_t cqn) { return cqs.find(cqn); }, rng, timers, scheduler,
             wire, loopback, counters, trace},
@@ -187,6 +187,8 @@ CommandResult Nic::Impl::execute(const CommandBytes& command, Nanos now) {
     }
     case VERNA_CMD_CREATE_PD >> 8:
       return rdma.execute(command, now);
+    case VERNA_CMD_ADD_FLOW >> 8:
+      return eth.execute_flow(command, now);
     default:
       return CommandResult::fail(VERNA_CMD_BAD_OPCODE);
   }

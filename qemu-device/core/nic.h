@@ -15,11 +15,11 @@ namespace verna {
 
 struct NicConfig {
   uint8_t mac[6] = {0x52, 0x56, 0x4e, 0, 0, 1};
-  uint16_t num_vectors = 64;
+  uint16_t num_vectors = 129;
   uint16_t num_uars = 1024;
-  uint16_t max_queue_pairs = 64;  // Ethernet TX and RX queues each
+  uint16_t max_queue_pairs = 128;  // Ethernet TX and RX queues each
   uint32_t max_cqs = 65536;
-  uint32_t max_eqs = 64;
+  uint32_t max_eqs = 256;
   uint64_t max_pbl_entries = 16u << 20;
   uint32_t link_speed_mbps = 100000;
   RdmaLimits rdma;

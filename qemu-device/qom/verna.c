@@ -221,7 +221,7 @@ static const Property verna_properties[] = {
     DEFINE_PROP_STRING("link", VernaState, config.link),
     DEFINE_PROP_STRING("pcap", VernaState, config.pcap),
     DEFINE_PROP_STRING("ctl", VernaState, config.ctl),
-    DEFINE_PROP_UINT32("vectors", VernaState, config.vectors, 64),
+    DEFINE_PROP_UINT32("vectors", VernaState, config.vectors, 129),
     DEFINE_PROP_UINT32("uars", VernaState, config.uars, 1024),
     DEFINE_PROP_UINT32("speed", VernaState, config.speed, 100000),
     DEFINE_PROP_UINT32("max-qps", VernaState, config.max_qps, 16384),

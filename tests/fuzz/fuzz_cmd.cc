@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Commands of a hostile driver: any opcode, any field, page lists that lead anywhere, in any order
 // and beside traffic. Each is answered unless the card has declared itself dead.
+#include <algorithm>
+
 #include "fuzz/fuzz_card.h"
 #include "support/fail.h"
 
 namespace verna::fuzz {
 namespace {
 
-constexpr uint16_t kOpcodes[] = {0x000, 0x001, 0x002, 0x010, 0x011, 0x012, 0x013, 0x100, 0x101,
-                                 0x102, 0x103, 0x110, 0x111, 0x112, 0x113, 0x114, 0x200, 0x201,
-                                 0x202, 0x203, 0x210, 0x211, 0x212, 0x213, 0x220};
+constexpr uint16_t kOpcodes[] = {0x000, 0x001, 0x002, 0x010, 0x011, 0x012, 0x013, 0x100,
+                                 0x101, 0x102, 0x103, 0x110, 0x111, 0x112, 0x113, 0x114,
+                                 0x118, 0x200, 0x201, 0x202, 0x203, 0x210, 0x211, 0x212,
+                                 0x213, 0x220, 0x300, 0x301, 0x302, 0x303};
 
 /// A number that a command of before returned, or a small one.
 struct Numbers {
@@ -103,6 +106,10 @@ std::vector<Bytes> seeds() {
   out.push_back(seed(5, {{8, 0}, {16, page}, {24, 1}, {40, 128ull << 32}, {48, 2}}));
   // CREATE_TXQ 1.
   out.push_back(seed(7, {{8, 1}, {16, page}, {24, 1}, {40, 128ull << 32}, {48, 2}}));
+  // ADD_FLOW: a rule that the arena has.
+  const auto add_flow = std::find(std::begin(kOpcodes), std::end(kOpcodes), VERNA_CMD_ADD_FLOW);
+  out.push_back(seed(static_cast<uint8_t>(add_flow - std::begin(kOpcodes)),
+                     {{24, page}, {32, sizeof(verna_flow_rule)}}));
   return out;
 }
 

@@ -30,7 +30,7 @@ def test_identity(machine):
     assert machine.config(1, 0, 8) == 0x02000000 | contract["VERNA_PCI_REVISION"]
     assert alive(machine)
     assert machine.reg("ABI") == contract["VERNA_ABI_MAJOR"] << 16 | contract["VERNA_ABI_MINOR"]
-    assert machine.reg("NUM_VECTORS") == 64
+    assert machine.reg("NUM_VECTORS") == 129
     machine.set_reg("TEST_REG", 0x12345678)
     assert machine.reg("TEST_REG") == 0xffffffff ^ 0x12345678
 
@@ -71,13 +71,13 @@ def test_admin_queue_and_event_interrupt(machine):
         machine.qtest.store(vector + offset, 4, value)
     machine.set_reg("TEST_IRQ", 3)
     machine.wait(lambda: machine.qtest.load(target, 4) == 0xcafe0003, "the interrupt")
-    for wrong in (64, 0xffffffff):
+    for wrong in (129, 0xffffffff):
         machine.set_reg("TEST_IRQ", wrong)
     memory = machine.memory(8192)
     reply = machine.command("verna_cmd_create_eq", "CREATE_EQ", id=1, vector=3, log_size=4,
                             mem__addr=memory, mem__num_pages=1, ring_offset=128)
     assert reply["status"] == 0
-    reply = machine.command("verna_cmd_create_eq", "CREATE_EQ", id=2, vector=64, log_size=4,
+    reply = machine.command("verna_cmd_create_eq", "CREATE_EQ", id=2, vector=129, log_size=4,
                             mem__addr=memory, mem__num_pages=1, ring_offset=128)
     assert reply["status"] == machine.contract["VERNA_CMD_BAD_PARAM"]
     eq = machine.contract.struct("verna_cmd_create_eq")

@@ -18,6 +18,7 @@
 #include "verna_bits.h"
 #include "verna_queue.h"
 #include "verna_eth.h"
+#include "verna_flow.h"
 #include "verna_rdma.h"
 
 #define VERNA_CMD_SIZE		128u
@@ -50,6 +51,7 @@ enum verna_cmd_opcode {
 	VERNA_CMD_SET_ETH_FEATURES = 0x0115,	/* verna_cmd_eth_features */
 	VERNA_CMD_ADD_VLAN = 0x0116,		/* verna_cmd_vlan */
 	VERNA_CMD_DEL_VLAN = 0x0117,		/* verna_cmd_vlan */
+	VERNA_CMD_DESTROY_RSS = 0x0118,		/* verna_cmd_object; BUSY while a rule uses it */
 
 	/* RDMA */
 	VERNA_CMD_CREATE_PD = 0x0200,		/* no operands -> result: PDN */
@@ -61,6 +63,12 @@ enum verna_cmd_opcode {
 	VERNA_CMD_QUERY_QP = 0x0212,		/* verna_cmd_query -> verna_qp_attr */
 	VERNA_CMD_DESTROY_QP = 0x0213,		/* verna_cmd_object */
 	VERNA_CMD_SET_GID = 0x0220,		/* verna_cmd_set_gid */
+
+	/* match-action tables */
+	VERNA_CMD_ADD_FLOW = 0x0300,		/* verna_cmd_add_flow -> result: rule */
+	VERNA_CMD_DEL_FLOW = 0x0301,		/* verna_cmd_object */
+	VERNA_CMD_QUERY_FLOW = 0x0302,		/* verna_cmd_query -> verna_flow_stats */
+	VERNA_CMD_SET_FLOW_MISS = 0x0303,	/* verna_cmd_flow_miss */
 };
 
 enum verna_cmd_status {
@@ -394,20 +402,34 @@ struct verna_cmd_mtu {
 VERNA_ASSERT_SIZE(verna_cmd_mtu, 16);
 
 /**
- * struct verna_cmd_set_rss - hash and indirection
- * @key: Toeplitz key
- * @table_addr: bus address of rss_table_size __le16 RX queue numbers
+ * struct verna_cmd_set_rss - hash and indirection table of an RSS context
+ * @context: 0, or 1..max_rss_contexts - 1, which comes into being with the first
+ *	SET_RSS and ends with DESTROY_RSS
+ * @transform: enum verna_rss_transform
+ * @reserved0: zero
+ * @reserved1: zero
  * @table_len: entries, equal to verna_cap_eth.rss_table_size
- * @hash_types: VERNA_RSS_*; 0: everything goes to the table's first entry
+ * @table_addr: bus address of @table_len __le16 RX queue numbers
+ * @key: Toeplitz key
+ * @fields: by enum verna_rss_type: VERNA_RSS_SRC_IP etc. that are hashed; 0: packets
+ *	of the type are not hashed and go to the table's first entry
+ *
+ * The hash modulo @table_len chooses the entry. Context 0 takes all packets that no
+ * flow rule sends elsewhere (verna_flow.h); after a reset it sends them to queue 0.
+ * The change takes effect between two packets, as a whole.
  */
 struct verna_cmd_set_rss {
 	struct verna_cmd_hdr hdr;
-	__u8 key[VERNA_RSS_KEY_SIZE];
-	__le64 table_addr;
+	__le16 context;
+	__u8 transform;
+	__u8 reserved0;
 	__le32 table_len;
-	__le32 hash_types;
+	__le64 table_addr;
+	__u8 key[VERNA_RSS_KEY_SIZE];
+	__u8 fields[VERNA_RSS_NUM_TYPES];
+	__le32 reserved1;
 };
-VERNA_ASSERT_SIZE(verna_cmd_set_rss, 64);
+VERNA_ASSERT_SIZE(verna_cmd_set_rss, 88);
 
 #define VERNA_MR_F_DMA		0x01u	/* all of memory by bus address; no remote rights; kernel only */
 
@@ -583,5 +605,51 @@ struct verna_cmd_set_gid {
 	__u8 gid[16];
 };
 VERNA_ASSERT_SIZE(verna_cmd_set_gid, 40);
+
+/**
+ * struct verna_cmd_add_flow - adds a rule to a table (verna_flow.h)
+ * @direction: VERNA_FLOW_RX, _TX
+ * @reserved0: zero
+ * @group: port group
+ * @chain: 0
+ * @priority: lower numbers win
+ * @replaces: rule that goes in the same moment, 0: none. It may be equal to the new
+ *	one but for the actions.
+ * @addr: bus address of a struct verna_flow_rule
+ * @len: its size
+ * @reserved1: zero
+ *
+ * EXISTS: the table has a rule of this key, mask and priority. NO_RESOURCE: there
+ * are too many rules, or masks in this table.
+ */
+struct verna_cmd_add_flow {
+	struct verna_cmd_hdr hdr;
+	__u8 direction;
+	__u8 reserved0;
+	__le16 group;
+	__le32 chain;
+	__le32 priority;
+	__le32 replaces;
+	__le64 addr;
+	__le32 len;
+	__le32 reserved1;
+};
+VERNA_ASSERT_SIZE(verna_cmd_add_flow, 40);
+
+/**
+ * struct verna_cmd_flow_miss - what becomes of packets that a table has no rule for
+ * @direction: VERNA_FLOW_RX, _TX
+ * @miss: VERNA_FLOW_MISS_*
+ * @group: port group
+ * @chain: 0
+ */
+struct verna_cmd_flow_miss {
+	struct verna_cmd_hdr hdr;
+	__u8 direction;
+	__u8 miss;
+	__le16 group;
+	__le32 chain;
+};
+VERNA_ASSERT_SIZE(verna_cmd_flow_miss, 16);
 
 #endif /* VERNA_HW_CMD_H */

@@ -86,7 +86,8 @@
 	X(rx_loopback, "packets that came back in loopback mode") \
 	X(tx_tso_packets, "packets cut into segments (TSO, USO)") \
 	X(tx_tso_segments, "of tx_packets: segments of these") \
-	X(tx_csum, "of tx_packets: with a checksum that the card wrote")
+	X(tx_csum, "of tx_packets: with a checksum that the card wrote") \
+	X(rx_drop_rule, "packets that a flow rule drops")
 
 #define VERNA_TXQ_COUNTERS(X) \
 	X(packets, "packets sent") \

@@ -105,15 +105,51 @@ VERNA_ASSERT_SIZE(verna_rx_desc, 16);
 #define VERNA_TX_MAX_HDR	512u
 #define VERNA_ETH_MIN_FRAME	60u	/* without FCS */
 #define VERNA_ETH_OVERHEAD	22u	/* header and two VLAN tags beyond the MTU */
-#define VERNA_RSS_KEY_SIZE	40u
 
-/* verna_cmd_set_rss.hash_types */
-#define VERNA_RSS_IPV4		0x01u
-#define VERNA_RSS_TCPV4		0x02u
-#define VERNA_RSS_UDPV4		0x04u
-#define VERNA_RSS_IPV6		0x08u
-#define VERNA_RSS_TCPV6		0x10u
-#define VERNA_RSS_UDPV6		0x20u
-#define VERNA_RSS_ALL		0x3fu
+/*
+ * Receive side scaling. The input of the Toeplitz hash is what a context selects of
+ * these, in this order: source address, destination address, source port,
+ * destination port, IPv6 flow label (4 bytes, the upper 12 bits zero).
+ */
+#define VERNA_RSS_KEY_SIZE	52u
+
+/* enum verna_rss_type - kinds of packets, for each of which fields are chosen */
+enum verna_rss_type {
+	VERNA_RSS_IPV4 = 0,	/* IPv4 that is none of the three below, and fragments */
+	VERNA_RSS_TCPV4 = 1,
+	VERNA_RSS_UDPV4 = 2,
+	VERNA_RSS_SCTPV4 = 3,
+	VERNA_RSS_IPV6 = 4,
+	VERNA_RSS_TCPV6 = 5,
+	VERNA_RSS_UDPV6 = 6,
+	VERNA_RSS_SCTPV6 = 7,
+	VERNA_RSS_NUM_TYPES = 8
+};
+
+/* verna_cmd_set_rss.fields */
+#define VERNA_RSS_SRC_IP	0x01u
+#define VERNA_RSS_DST_IP	0x02u
+#define VERNA_RSS_SRC_PORT	0x04u	/* not with VERNA_RSS_IPV4, _IPV6 */
+#define VERNA_RSS_DST_PORT	0x08u	/* the same */
+#define VERNA_RSS_FLOW_LABEL	0x10u	/* IPv6 only */
+#define VERNA_RSS_IPS		(VERNA_RSS_SRC_IP | VERNA_RSS_DST_IP)
+#define VERNA_RSS_PORTS		(VERNA_RSS_SRC_PORT | VERNA_RSS_DST_PORT)
+
+/**
+ * enum verna_rss_transform - what becomes of the fields before they are hashed
+ * @VERNA_RSS_PLAIN: nothing
+ * @VERNA_RSS_SYM_XOR: source and destination are both replaced by their exclusive
+ *	or, addresses and ports alike
+ * @VERNA_RSS_SYM_OR_XOR: the source is replaced by the inclusive or, the
+ *	destination by the exclusive or of both
+ *
+ * The symmetric forms give both directions of a connection the same hash. They
+ * need source and destination together, and no flow label, for every type.
+ */
+enum verna_rss_transform {
+	VERNA_RSS_PLAIN = 0,
+	VERNA_RSS_SYM_XOR = 1,
+	VERNA_RSS_SYM_OR_XOR = 2
+};
 
 #endif /* VERNA_HW_ETH_H */

@@ -161,6 +161,7 @@ enum verna_cqe_status {
 #define VERNA_CQE_RX_HASH_L4	0x08u	/* ports are part of @rss_hash */
 #define VERNA_CQE_RX_FIXED_ID	0x10u	/* merged: all frames had the same IPv4 ID */
 #define VERNA_CQE_RX_INNER_FIXED_ID 0x20u /* the same for the header inside of a tunnel */
+#define VERNA_CQE_RX_MARK	0x40u	/* @imm is the mark of a flow rule */
 
 /**
  * struct verna_cqe - completion queue entry, the same for RDMA and Ethernet
@@ -177,7 +178,7 @@ enum verna_cqe_status {
  * @byte_len: bytes received, read or written back; ETH_RX: length of the packet
  *	without FCS
  * @imm: immediate data as on the wire (big endian), or the invalidated rkey
- *	(little endian)
+ *	(little endian); ETH_RX with VERNA_CQE_RX_MARK: the mark
  * @src_qp: UD: QPN of the sender
  * @smac: UD: source MAC
  * @vlan_tci: VLAN tag of the packet

@@ -6,7 +6,7 @@ namespace {
 
 constexpr const char* kStageNames[] = {
     "doorbell",   "command",   "tx_fetch",   "tx_send",   "wire_out",     "wire_in",
-    "drop",       "steer_eth", "rx_deliver", "rdma_in",   "rdma_execute", "rdma_ack",
+    "drop",       "flow", "steer_eth", "rx_deliver", "rdma_in",   "rdma_execute", "rdma_ack",
     "retransmit", "complete",  "event",      "interrupt",
 };
 static_assert(std::size(kStageNames) == static_cast<size_t>(Stage::kCount));

@@ -49,8 +49,9 @@ verna_cap_dev device_caps(const DeviceLimits& limits) {
 verna_cap_eth ethernet_caps(const EthLimits& limits) {
   verna_cap_eth cap{};
   cap.hdr = header<verna_cap_eth>(VERNA_CAP_ETH, 2);
-  cap.features = VERNA_ETH_F_RSS | kTxFeatures | kRxFeatures | VERNA_ETH_F_MODERATION |
-                 VERNA_ETH_F_TX_RATE | VERNA_ETH_F_TX_CLASSES | VERNA_ETH_F_PAUSE;
+  cap.features = VERNA_ETH_F_RSS | VERNA_ETH_F_RSS_FIELDS | VERNA_ETH_F_FLOW | kTxFeatures |
+                 kRxFeatures | VERNA_ETH_F_MODERATION | VERNA_ETH_F_TX_RATE |
+                 VERNA_ETH_F_TX_CLASSES | VERNA_ETH_F_PAUSE;
   cap.max_txqs = limits.max_queues;
   cap.max_rxqs = limits.max_queues;
   cap.log_max_entries = limits.log_max_entries;
@@ -60,7 +61,8 @@ verna_cap_eth ethernet_caps(const EthLimits& limits) {
   cap.max_tx_frags = kMaxTxFrags;
   cap.rss_table_size = Rss::kTableSize;
   cap.max_tso_bytes = kMaxTsoBytes;
-  cap.max_rss_contexts = 1;
+  cap.max_flow_rules = limits.max_flow_rules;
+  cap.max_rss_contexts = RssContexts::kMaxContexts;
   cap.max_tx_classes = VERNA_MAX_TX_CLASSES;
   return cap;
 }

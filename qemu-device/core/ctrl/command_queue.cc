@@ -11,6 +11,7 @@ uint32_t command_length(uint16_t opcode) {
     case VERNA_CMD_QUERY_COUNTERS:
     case VERNA_CMD_QUERY_PORT:
     case VERNA_CMD_QUERY_QP:
+    case VERNA_CMD_QUERY_FLOW:
       return sizeof(verna_cmd_query);
     case VERNA_CMD_CREATE_EQ:
       return sizeof(verna_cmd_create_eq);
@@ -27,6 +28,8 @@ uint32_t command_length(uint16_t opcode) {
     case VERNA_CMD_DESTROY_PD:
     case VERNA_CMD_DESTROY_MR:
     case VERNA_CMD_DESTROY_QP:
+    case VERNA_CMD_DESTROY_RSS:
+    case VERNA_CMD_DEL_FLOW:
       return sizeof(verna_cmd_object);
     case VERNA_CMD_CREATE_TXQ:
     case VERNA_CMD_CREATE_RXQ:
@@ -57,6 +60,10 @@ uint32_t command_length(uint16_t opcode) {
       return sizeof(verna_cmd_modify_qp);
     case VERNA_CMD_SET_GID:
       return sizeof(verna_cmd_set_gid);
+    case VERNA_CMD_ADD_FLOW:
+      return sizeof(verna_cmd_add_flow);
+    case VERNA_CMD_SET_FLOW_MISS:
+      return sizeof(verna_cmd_flow_miss);
     default:
       return 0;
   }

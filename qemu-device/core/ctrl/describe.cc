@@ -7,6 +7,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "ctrl/describe_flow.h"
+
 namespace verna {
 namespace {
 
@@ -168,9 +170,7 @@ Json describe_eth(const DescribeContext& card) {
           {"mac_filters", card.eth.filter().size()},
           {"vlans", card.eth.vlans().size()},
           {"features", card.eth.features()},
-          {"held_cells", card.eth.held().used()},
-          {"rss_hash_types", card.eth.rss().types()},
-          {"rss_table", card.eth.rss().table()}};
+          {"held_cells", card.eth.held().used()}};
 }
 
 Json describe_counters(const DescribeContext& card) {
@@ -223,16 +223,20 @@ Json switch_trace(const DescribeContext& card, bool on) {
   return {{"trace", on}};
 }
 
-/// What the RDMA engine says is JSON already.
+/// What an engine says is JSON already.
 Json embed(const char* name, const std::string& text) {
   Json out = Json::parse(text, nullptr, false);
-  if (out.is_discarded()) return {{"error", "the RDMA engine's answer is no JSON"}};
+  if (out.is_discarded()) return {{"error", "an engine's answer is no JSON"}};
   return {{name, out}};
 }
 
 Json describe_qps(const DescribeContext& card) { return embed("qps", card.rdma.describe_qps()); }
 Json describe_mrs(const DescribeContext& card) { return embed("mrs", card.rdma.describe_mrs()); }
 Json describe_gids(const DescribeContext& card) { return embed("gids", card.rdma.describe_gids()); }
+Json describe_rss(const DescribeContext& card) { return embed("rss", describe_rss(card.eth)); }
+Json describe_flows(const DescribeContext& card) {
+  return Json::parse(describe_flows(card.eth), nullptr, false);
+}
 Json help(const DescribeContext&);
 
 using Answer = Json (*)(const DescribeContext&);
@@ -247,6 +251,8 @@ constexpr Request kRequests[] = {
     {"cqs", describe_cqs},
     {"queues", describe_queues},
     {"eth", describe_eth},
+    {"rss", describe_rss},
+    {"flow", describe_flows},
     {"qps", describe_qps},
     {"mrs", describe_mrs},
     {"gids", describe_gids},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Commands 0x0100 to 0x01ff: queues, filters, MTU and RSS of the Ethernet side.
+// Commands 0x0100 to 0x01ff: queues, filters and MTU of the Ethernet side.
 #include <algorithm>
 
 #include "ctrl/pbl_result.h"
@@ -59,7 +59,8 @@ CommandResult EthEngine::execute(const CommandBytes& command, Nanos now) {
     case VERNA_CMD_SET_MTU:
       return set_mtu(command);
     case VERNA_CMD_SET_RSS:
-      return set_rss(command);
+    case VERNA_CMD_DESTROY_RSS:
+      return steering_.execute_rss(command);
     case VERNA_CMD_SET_ETH_FEATURES:
       return set_features(command);
     case VERNA_CMD_ADD_VLAN:
@@ -170,19 +171,6 @@ CommandResult EthEngine::set_mtu(const CommandBytes& command) {
     return VERNA_BAD_FIELD(verna_cmd_mtu, mtu);
   if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_mtu, reserved);
   context_.mtu = cmd.mtu;
-  return CommandResult::ok();
-}
-
-CommandResult EthEngine::set_rss(const CommandBytes& command) {
-  const auto cmd = command.as<verna_cmd_set_rss>();
-  if (cmd.table_len != Rss::kTableSize) return VERNA_BAD_FIELD(verna_cmd_set_rss, table_len);
-  if (cmd.hash_types & ~VERNA_RSS_ALL) return VERNA_BAD_FIELD(verna_cmd_set_rss, hash_types);
-  Rss::Table table;
-  if (!env_.bus.read(cmd.hdr.function, cmd.table_addr, table.data(), sizeof table))
-    return CommandResult::fail(VERNA_CMD_DMA_FAULT, offsetof(verna_cmd_set_rss, table_addr));
-  for (const uint16_t queue : table)
-    if (queue >= limits_.max_queues) return VERNA_BAD_FIELD(verna_cmd_set_rss, table_addr);
-  rss_.configure(cmd.key, table, cmd.hash_types);
   return CommandResult::ok();
 }
 

@@ -13,6 +13,7 @@ EthEngine::EthEngine(const EthEnvironment& environment, const EthLimits& limits,
       rx_(env_.timers),
       context_{env_.bus, env_.events, wire_, env_.counters, env_.trace, rx_, limits.default_mtu},
       filter_(mac, limits.max_mac_filters),
+      steering_(env_.bus, limits.max_queues, limits.max_flow_rules, env_.seed, env_.trace),
       txqs_(limits.max_queues),
       rxqs_(limits.max_queues) {
   rx_.reclaim = [this] { flush_held(); };
@@ -31,7 +32,7 @@ void EthEngine::reset() {
   vlans_.reset();
   rx_.reset();
   wire_.set_loopback(false);
-  rss_.reset();
+  steering_.reset();
   context_.mtu = limits_.default_mtu;
 }
 
@@ -84,13 +85,17 @@ void EthEngine::flush_held() {
 /// Sends a frame that was let in to its queue.
 void EthEngine::steer(const PacketView& packet, Nanos now) {
   now_ = now;
-  const Rss::Choice choice = rss_.choose(packet);
-  env_.trace.point(Stage::kSteerEth, choice.queue, choice.hash);
-  RxQueue* queue = choice.queue < rxqs_.size() ? rxqs_[choice.queue].get() : nullptr;
-  if (queue)
-    queue->receive(packet, choice, now);
-  else
-    env_.counters.eth[VERNA_ETH_rx_drop_no_queue]++;
+  const std::optional<Rss::Choice> choice = steering_.choose(packet, now);
+  if (!choice) return drop(VERNA_ETH_rx_drop_rule, packet);
+  env_.trace.point(Stage::kSteerEth, choice->queue, choice->hash);
+  RxQueue* queue = choice->queue < rxqs_.size() ? rxqs_[choice->queue].get() : nullptr;
+  if (!queue) return drop(VERNA_ETH_rx_drop_no_queue, packet);
+  queue->receive(packet, *choice, now);
+}
+
+void EthEngine::drop(verna_eth_counter reason, const PacketView& packet) {
+  env_.counters.eth[reason]++;
+  env_.trace.point(Stage::kDrop, VERNA_COUNTERS_ETH << 16 | reason, packet.len);
 }
 
 void EthEngine::drop(verna_port_counter reason, const PacketView& packet, Counters& counters) {

@@ -10,6 +10,7 @@
 #include "ctrl/command.h"
 #include "eth/mac_filter.h"
 #include "eth/rx_queue.h"
+#include "eth/rx_steering.h"
 #include "eth/tx_queue.h"
 #include "eth/vlan_filter.h"
 #include "hw/verna_regs.h"
@@ -29,6 +30,7 @@ struct EthEnvironment {
   Counters& counters;
   Trace& trace;
   uint32_t num_uars;
+  uint64_t seed;  // no host can guess it
 };
 
 /// Owns TX and RX queues and decides where a received frame goes. Its commands are in
@@ -40,6 +42,10 @@ class EthEngine {
 
   /// Executes an Ethernet command (opcodes 0x0100 to 0x01ff). The header was checked.
   CommandResult execute(const CommandBytes& command, Nanos now);
+  /// Executes a flow command (opcodes 0x0300 to 0x03ff). The header was checked.
+  CommandResult execute_flow(const CommandBytes& command, Nanos now) {
+    return steering_.execute_flow(command, now);
+  }
 
   /// Takes a frame off the wire and counts it: the port's rx_to_eth and one Ethernet counter, or
   /// one drop reason of the port.
@@ -74,7 +80,7 @@ class EthEngine {
   const VlanFilter& vlans() const { return vlans_; }
   uint32_t features() const { return rx_.features; }  // VERNA_ETH_ON_*
   bool loopback() const { return wire_.loopback(); }
-  const Rss& rss() const { return rss_; }
+  const RxSteering& steering() const { return steering_; }
 
   /// Null: no such queue.
   const TxQueue* txq(uint32_t id) const { return id < txqs_.size() ? txqs_[id].get() : nullptr; }
@@ -91,7 +97,6 @@ class EthEngine {
   CommandResult add_mac(const CommandBytes& command);
   CommandResult del_mac(const CommandBytes& command);
   CommandResult set_mtu(const CommandBytes& command);
-  CommandResult set_rss(const CommandBytes& command);
   CommandResult set_features(const CommandBytes& command);
   CommandResult set_vlan(const CommandBytes& command, bool add);
   CommandResult prepare_queue(const verna_cmd_create_ethq& cmd, uint8_t log_stride, bool taken,
@@ -100,6 +105,7 @@ class EthEngine {
   bool admits(const PacketView& packet, Counters& counters);
   void steer(const PacketView& packet, Nanos now);
   void drop(verna_port_counter reason, const PacketView& packet, Counters& counters);
+  void drop(verna_eth_counter reason, const PacketView& packet);
 
   EthEnvironment env_;
   EthLimits limits_;
@@ -108,7 +114,7 @@ class EthEngine {
   EthContext context_;
   MacFilter filter_;
   VlanFilter vlans_;
-  Rss rss_;
+  RxSteering steering_;
   std::vector<std::unique_ptr<TxQueue>> txqs_;
   std::vector<std::unique_ptr<RxQueue>> rxqs_;
   Nanos now_ = 0;  // of the call that is running

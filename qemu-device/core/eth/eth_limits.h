@@ -9,9 +9,10 @@
 namespace verna {
 
 struct EthLimits {
-  uint16_t max_queues = 64;  // TX and RX queues each
+  uint16_t max_queues = 128;  // TX and RX queues each
   uint8_t log_max_entries = 14;
   uint16_t max_mac_filters = 512;
+  uint32_t max_flow_rules = 1u << 20;
   uint16_t min_mtu = 68;
   uint16_t max_mtu = 9600;
   uint16_t default_mtu = 1500;

@@ -43,6 +43,7 @@ struct HeldFrame {
   bool hashed = false;
   bool hash_l4 = false;
   uint32_t hash = 0;
+  uint32_t mark = 0;      // of the flow rule that chose the queue
   bool stripped = false;  // a tag was left out
   bool stripped_s = false;
   uint16_t vlan_tci = 0;

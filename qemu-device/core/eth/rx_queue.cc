@@ -15,6 +15,11 @@ void describe(const HeldFrame& packet, verna_cqe* cqe) {
   if (packet.hashed) {
     cqe->flags |= VERNA_CQE_F_HASH;
     cqe->rss_hash = packet.hash;
+    if (packet.hash_l4) cqe->rx_flags |= VERNA_CQE_RX_HASH_L4;
+  }
+  if (packet.mark) {
+    cqe->rx_flags |= VERNA_CQE_RX_MARK;
+    cqe->imm = packet.mark;
   }
   if (packet.stripped) {
     cqe->flags |= VERNA_CQE_F_VLAN;
@@ -78,7 +83,9 @@ HeldFrame* RxQueue::hold(const PacketView& packet, const Rss::Choice& choice) {
   frame->stripped_s = frame->stripped && VlanFilter::is_service(packet);
   frame->vlan_tci = packet.vlan_tci;
   frame->hashed = choice.hashed;
+  frame->hash_l4 = choice.l4;
   frame->hash = choice.hash;
+  frame->mark = choice.mark;
   check_sums(frame);
   return frame;
 }

@@ -13,6 +13,7 @@ struct IpLayer {
   uint8_t ip_version = 0;  // 4, 6 or 0
   uint8_t ip_proto = 0;    // upper layer, after IPv6 extension headers that we know
   bool fragment = false;   // an IP fragment (then l4 is 0)
+  bool first_fragment = false;
   uint16_t l4 = 0;
   uint32_t l3_end = 0;  // end of the IP packet as its length field says, at most that of the frame
 };
@@ -36,8 +37,8 @@ struct PacketView : IpLayer {
   const uint8_t* dmac() const { return hdr; }
   const uint8_t* smac() const { return hdr + 6; }
   bool is_group() const { return hdr[0] & 1; }
-  /// UDP or TCP ports; valid if l4 is set and ip_proto is 6 or 17 (then the whole fixed header is
-  /// in `hdr` and inside of the IP packet).
+  /// Ports of TCP, UDP or SCTP; valid if l4 is set and ip_proto is one of these (then the whole
+  /// fixed header is in `hdr` and inside of the IP packet).
   uint16_t sport() const { return load_be16(hdr + l4); }
   uint16_t dport() const { return load_be16(hdr + l4 + 2); }
 };
@@ -62,6 +63,7 @@ inline constexpr uint16_t kEthertypeVlan = 0x8100;
 inline constexpr uint16_t kEthertypeQinq = 0x88a8;
 inline constexpr uint8_t kProtoTcp = 6;
 inline constexpr uint8_t kProtoUdp = 17;
+inline constexpr uint8_t kProtoSctp = 132;
 inline constexpr uint16_t kRocePort = 4791;
 
 }  // namespace verna

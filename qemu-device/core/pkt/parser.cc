@@ -31,6 +31,7 @@ bool is_vlan(uint16_t ethertype) {
 uint32_t l4_minimum(uint8_t proto) {
   if (proto == kProtoTcp) return 20;
   if (proto == kProtoUdp) return 8;
+  if (proto == kProtoSctp) return 12;
   return 0;
 }
 
@@ -50,6 +51,7 @@ void parse_ipv4(const HeaderBytes& b, uint32_t l3, IpLayer* p) {
   p->ip_proto = ip[9];
   p->l3_end = std::min(l3 + total, b.len);
   p->fragment = (load_be16(ip + 6) & 0x3fff) != 0;  // more fragments, or an offset
+  p->first_fragment = p->fragment && (load_be16(ip + 6) & 0x1fff) == 0;
   if (!p->fragment) set_l4(b, l3 + header, p);
 }
 
@@ -83,7 +85,11 @@ void parse_extensions(const HeaderBytes& b, uint32_t pos, IpLayer* p) {
       set_l4(b, pos, p);
       return;
     }
-    if (p->ip_proto == kFragment) p->fragment = (load_be16(ext + 2) & 0xfff9) != 0;
+    if (p->ip_proto == kFragment) {
+      const uint16_t place = load_be16(ext + 2);
+      p->fragment = (place & 0xfff9) != 0;
+      p->first_fragment = p->fragment && place < 8;
+    }
     p->ip_proto = ext[0];
     if (p->fragment) return;
     pos += length;

@@ -10,10 +10,10 @@
 
 namespace verna {
 
-/// Toeplitz hash with a 40-byte key. Hashes a nibble a step by tables that are made with the key.
+/// Toeplitz hash with a 52-byte key. Hashes a nibble a step by tables that are made with the key.
 class Toeplitz {
  public:
-  static constexpr size_t kMaxInput = VERNA_RSS_KEY_SIZE - 4;  // two IPv6 addresses and ports
+  static constexpr size_t kMaxInput = VERNA_RSS_KEY_SIZE - 4;  // all of an IPv6 packet fits
 
   void set_key(const uint8_t (&key)[VERNA_RSS_KEY_SIZE]);
   /// Hash of `len` (at most kMaxInput) bytes; 0 before the first set_key().

@@ -106,9 +106,9 @@ TEST_F(Commands, CreateEqChecksEveryField) {
   using T = verna_cmd_create_eq;
   const T good = good_eq();
   auto bad = bad_memory<T>();
-  bad.insert(bad.end(), {BAD(T, id, 64), BAD(T, id, 0xffffffff), BAD(T, reserved0, 1),
+  bad.insert(bad.end(), {BAD(T, id, 256), BAD(T, id, 0xffffffff), BAD(T, reserved0, 1),
                          BAD(T, log_size, 17), BAD(T, log_size, 255), BAD(T, reserved1, 1),
-                         BAD(T, vector, 64), BAD(T, vector, 0xffff), BAD(T, reserved2, 1)});
+                         BAD(T, vector, 129), BAD(T, vector, 0xffff), BAD(T, reserved2, 1)});
   expect_bad(VERNA_CMD_CREATE_EQ, good, bad);
   EXPECT_EQ(status(VERNA_CMD_DESTROY_EQ, 5), VERNA_CMD_NOT_FOUND);
   EXPECT_TRUE(card.driver.execute(VERNA_CMD_CREATE_EQ, good).ok());
@@ -217,7 +217,7 @@ TEST_F(Commands, CreateEthernetQueueChecksEveryField) {
     const auto create = tx ? VERNA_CMD_CREATE_TXQ : VERNA_CMD_CREATE_RXQ;
     const auto destroy = tx ? VERNA_CMD_DESTROY_TXQ : VERNA_CMD_DESTROY_RXQ;
     auto bad = bad_memory<T>();
-    bad.insert(bad.end(), {BAD(T, id, 64),
+    bad.insert(bad.end(), {BAD(T, id, 128),
                            BAD(T, id, 0xffffffff),
                            BAD(T, cqn, 0xffffff),
                            BAD(T, log_size, 15),
@@ -364,24 +364,55 @@ TEST_F(Commands, MacFilterLimitsAndErrors) {
   EXPECT_TRUE(card.driver.set_mac(VERNA_CMD_ADD_MAC, mac).ok());
 }
 
-TEST_F(Commands, SetRssChecksEveryField) {
-  const uint64_t table = card.bus.alloc(256);
+verna_cmd_set_rss rss_command(uint64_t table) {
   verna_cmd_set_rss c{};
   c.table_addr = table;
   c.table_len = Rss::kTableSize;
-  c.hash_types = VERNA_RSS_ALL;
+  std::fill(std::begin(c.fields), std::end(c.fields), VERNA_RSS_IPS);
+  return c;
+}
+
+TEST_F(Commands, SetRssChecksEveryField) {
+  const uint64_t table = card.bus.alloc(2 * Rss::kTableSize);
+  verna_cmd_set_rss c = rss_command(table);
   expect_bad<verna_cmd_set_rss>(
       VERNA_CMD_SET_RSS, c,
-      {BAD(verna_cmd_set_rss, table_len, 127), BAD(verna_cmd_set_rss, table_len, 129),
-       BAD(verna_cmd_set_rss, table_len, 0), BAD(verna_cmd_set_rss, hash_types, 0x40),
-       BAD(verna_cmd_set_rss, hash_types, 0xffffffff)});
+      {BAD(verna_cmd_set_rss, table_len, 511), BAD(verna_cmd_set_rss, table_len, 513),
+       BAD(verna_cmd_set_rss, table_len, 0), BAD(verna_cmd_set_rss, context, 64),
+       BAD(verna_cmd_set_rss, context, 0xffff), BAD(verna_cmd_set_rss, transform, 3),
+       BAD(verna_cmd_set_rss, reserved0, 1), BAD(verna_cmd_set_rss, reserved1, 1)});
   EXPECT_TRUE(card.driver.execute(VERNA_CMD_SET_RSS, c).ok());
-  card.bus.store<uint16_t>(table + 2 * 77, 64);
+  for (const uint8_t fields : {0x20, 0x40, 0x80, 0x04, 0x08, 0x10}) {
+    verna_cmd_set_rss bad = c;
+    bad.fields[VERNA_RSS_IPV4] = fields;
+    EXPECT_EQ(card.driver.execute(VERNA_CMD_SET_RSS, bad).detail,
+              offsetof(verna_cmd_set_rss, fields));
+  }
+  c.transform = VERNA_RSS_SYM_XOR;
+  EXPECT_TRUE(card.driver.execute(VERNA_CMD_SET_RSS, c).ok());
+  c.fields[VERNA_RSS_TCPV6] = VERNA_RSS_SRC_IP;
+  EXPECT_EQ(card.driver.execute(VERNA_CMD_SET_RSS, c).detail, offsetof(verna_cmd_set_rss, fields));
+  c = rss_command(table);
+  card.bus.store<uint16_t>(table + 2 * 77, EthLimits().max_queues);
   EXPECT_EQ(card.driver.execute(VERNA_CMD_SET_RSS, c).status, VERNA_CMD_BAD_PARAM)
       << "a queue that cannot exist";
   card.bus.expect_faults();
   c.table_addr = 0x1000;
   EXPECT_EQ(card.driver.execute(VERNA_CMD_SET_RSS, c).status, VERNA_CMD_DMA_FAULT);
+}
+
+TEST_F(Commands, RssContextsAreMadeBySetRssAndEndWithDestroy) {
+  verna_cmd_set_rss c = rss_command(card.bus.alloc(2 * Rss::kTableSize));
+  EXPECT_EQ(card.driver.object(VERNA_CMD_DESTROY_RSS, 1).status, VERNA_CMD_NOT_FOUND);
+  EXPECT_EQ(card.driver.object(VERNA_CMD_DESTROY_RSS, 0).status, VERNA_CMD_BAD_PARAM);
+  EXPECT_EQ(card.driver.object(VERNA_CMD_DESTROY_RSS, 64).status, VERNA_CMD_NOT_FOUND);
+  EXPECT_EQ(card.driver.object(VERNA_CMD_DESTROY_RSS, ~0u).status, VERNA_CMD_NOT_FOUND);
+  for (uint16_t id = 0; id < RssContexts::kMaxContexts; id++) {
+    c.context = id;
+    EXPECT_TRUE(card.driver.execute(VERNA_CMD_SET_RSS, c).ok()) << id;
+  }
+  EXPECT_TRUE(card.driver.object(VERNA_CMD_DESTROY_RSS, 63).ok());
+  EXPECT_EQ(card.driver.object(VERNA_CMD_DESTROY_RSS, 63).status, VERNA_CMD_NOT_FOUND);
 }
 
 TEST_F(Commands, QueryPortTellsTheTruth) {

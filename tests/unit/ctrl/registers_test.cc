@@ -40,7 +40,7 @@ TEST_F(Registers, Identification) {
   EXPECT_EQ(reg(VERNA_REG_STATUS) & ~VERNA_STATUS_LINK_UP, VERNA_STATUS_READY);
   EXPECT_EQ(reg(VERNA_REG_FATAL_CODE), uint32_t{VERNA_FATAL_NONE});
   EXPECT_EQ(reg(VERNA_REG_NUM_UARS), 1024u);
-  EXPECT_EQ(reg(VERNA_REG_NUM_VECTORS), 64u);
+  EXPECT_EQ(reg(VERNA_REG_NUM_VECTORS), NicConfig().num_vectors);
   EXPECT_EQ(reg(VERNA_REG_MAC_LO), 0x004e5652u);
   EXPECT_EQ(reg(VERNA_REG_MAC_HI), 0x0100u);
   EXPECT_EQ(reg(VERNA_REG_BAD_ACCESS), 0u);
@@ -95,11 +95,11 @@ TEST_F(Registers, TestRegisterComplements) {
 
 TEST_F(Registers, TestInterruptRaisesTheVectorNamed) {
   set_reg(VERNA_REG_TEST_IRQ, 0);
-  set_reg(VERNA_REG_TEST_IRQ, 63);
+  set_reg(VERNA_REG_TEST_IRQ, 128);
   world.settle();
   EXPECT_EQ(card.bus.interrupts(0), 1u);
-  EXPECT_EQ(card.bus.interrupts(63), 1u);
-  set_reg(VERNA_REG_TEST_IRQ, 64);
+  EXPECT_EQ(card.bus.interrupts(128), 1u);
+  set_reg(VERNA_REG_TEST_IRQ, 129);
   set_reg(VERNA_REG_TEST_IRQ, 0xffffffff);
   world.settle();
   EXPECT_EQ(card.bus.total_interrupts(), 2u) << "a vector that is not there raises nothing";

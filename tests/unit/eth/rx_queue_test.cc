@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "eth/eth_rig.h"
+#include "flow/rss.h"
 
 namespace verna::test {
 namespace {
@@ -281,10 +282,11 @@ TEST_F(SteeringTest, RssSpreadsFlowsAndReportsTheHash) {
   }
   verna_cmd_set_rss rss{};
   for (size_t i = 0; i < VERNA_RSS_KEY_SIZE; i++) rss.key[i] = static_cast<uint8_t>(i * 41 + 7);
-  rss.table_addr = card.bus.alloc(256);
-  rss.table_len = 128;
-  rss.hash_types = VERNA_RSS_ALL;
-  for (uint64_t i = 0; i < 128; i++) {
+  rss.table_addr = card.bus.alloc(2 * Rss::kTableSize);
+  rss.table_len = Rss::kTableSize;
+  std::fill(std::begin(rss.fields), std::end(rss.fields), VERNA_RSS_IPS);
+  rss.fields[VERNA_RSS_UDPV4] = VERNA_RSS_IPS | VERNA_RSS_PORTS;
+  for (uint64_t i = 0; i < Rss::kTableSize; i++) {
     card.bus.store<uint16_t>(rss.table_addr + 2 * i, static_cast<uint16_t>(i % 4));
   }
   ASSERT_TRUE(card.driver.execute(VERNA_CMD_SET_RSS, rss).ok());
@@ -304,7 +306,8 @@ TEST_F(SteeringTest, RssSpreadsFlowsAndReportsTheHash) {
     while (auto cqe = done(cqs[i])) {
       EXPECT_EQ(cqe->id, i);
       EXPECT_TRUE(cqe->flags & VERNA_CQE_F_HASH);
-      EXPECT_EQ(cqe->rss_hash % 128 % 4, i);
+      EXPECT_TRUE(cqe->rx_flags & VERNA_CQE_RX_HASH_L4);
+      EXPECT_EQ(cqe->rss_hash % Rss::kTableSize % 4, i);
       count++;
     }
     EXPECT_GT(count, 3u) << "queue " << i;

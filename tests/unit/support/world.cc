@@ -118,7 +118,8 @@ std::string TestCard::check_conservation() const {
          sum(p, VERNA_PORT_rx_to_eth, VERNA_PORT_rx_drop_disabled) + p[VERNA_PORT_rx_drop_vlan] +
              p[VERNA_PORT_rx_pause]);
   expect("rx_to_eth", p[VERNA_PORT_rx_to_eth] + e[VERNA_ETH_rx_loopback],
-         e[VERNA_ETH_rx_packets] + sum(e, VERNA_ETH_rx_drop_no_queue, VERNA_ETH_rx_drop_dma));
+         e[VERNA_ETH_rx_packets] + sum(e, VERNA_ETH_rx_drop_no_queue, VERNA_ETH_rx_drop_dma) +
+             e[VERNA_ETH_rx_drop_rule]);
   // Frames to one of our own GIDs count in the RDMA group and never cross the port.
   if (r[VERNA_RDMA_rx_packets] < p[VERNA_PORT_rx_to_rdma]) why += "rx_to_rdma > rdma rx_packets; ";
   expect("rdma rx_packets", r[VERNA_RDMA_rx_packets],

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * verna: match-action tables.
+ *
+ * A table has rules; a rule has a key, a mask, a priority and actions. Of all rules
+ * whose key equals the packet's under their mask, the one of the lowest priority
+ * number acts; of several with the same number the one that was added first. A
+ * packet that no rule matches is a miss.
+ *
+ * A table is named by direction, port group and chain. It exists while it has a
+ * rule or a miss behaviour of its own. Received packets for Ethernet go through
+ * table (RX, 0, 0) after the filters; what they miss there goes to RSS context 0.
+ * Other tables do not exist yet: commands that name one get NOT_SUPPORTED.
+ *
+ * Rules of one mask cost one look-up together, however many they are. A table has
+ * at most VERNA_FLOW_MAX_MASKS different masks, all tables together have at most
+ * verna_cap_eth.max_flow_rules rules.
+ */
+#ifndef VERNA_HW_FLOW_H
+#define VERNA_HW_FLOW_H
+
+#include "verna_bits.h"
+
+#define VERNA_FLOW_MAX_MASKS	64u
+
+/* verna_flow_key.flags */
+#define VERNA_FLOW_K_FRAGMENT	0x01u	/* an IP fragment */
+#define VERNA_FLOW_K_FIRST	0x02u	/* and it is the first */
+#define VERNA_FLOW_K_VLAN	0x04u	/* has a VLAN tag */
+#define VERNA_FLOW_K_VLAN2	0x08u	/* has two */
+
+/**
+ * struct verna_flow_key - what is known of a packet; what it does not have is zero
+ * @port: port that it came from: 0 is the wire
+ * @flags: VERNA_FLOW_K_*
+ * @ip_version: 4, 6 or 0
+ * @dmac: destination MAC address
+ * @smac: source MAC address
+ * @ethertype: of what is behind the VLAN tags
+ * @ip_proto: behind IPv6 extension headers that the card knows
+ * @tos: IPv4 type of service or IPv6 traffic class
+ * @vlan_tpid: of the outer tag
+ * @vlan_tci: of the outer tag
+ * @vlan2_tpid: of the inner tag
+ * @vlan2_tci: of the inner tag
+ * @tcp_flags: the lower 12 bits of bytes 12 and 13 of the TCP header
+ * @ttl: TTL or hop limit
+ * @reserved0: zero
+ * @sport: TCP, UDP, SCTP: source port; else the first two bytes behind IP
+ * @dport: TCP, UDP, SCTP: destination port; else the next two
+ * @icmp_type: ICMP and ICMPv6
+ * @icmp_code: ICMP and ICMPv6
+ * @arp_op: ARP operation
+ * @src_ip: IPv4 in the first four bytes; ARP: sender
+ * @dst_ip: IPv4 in the first four bytes; ARP: target
+ * @flow_label: IPv6
+ * @meta: reserved for what an earlier table found, zero
+ * @tun_id: reserved, with all that follow, for the outer headers of a tunnel: VNI or
+ *	key
+ * @tun_src: outer source address
+ * @tun_dst: outer destination address
+ * @tun_sport: outer source port
+ * @tun_dport: outer destination port
+ * @tun_kind: kind of tunnel
+ * @tun_tos: outer type of service
+ * @tun_ttl: outer TTL
+ * @reserved1: zero
+ *
+ * A fragment has no @sport to @icmp_code, not even the first.
+ */
+struct verna_flow_key {
+	__le16 port;
+	__u8 flags;
+	__u8 ip_version;
+	__u8 dmac[6];
+	__u8 smac[6];
+	__be16 ethertype;
+	__u8 ip_proto;
+	__u8 tos;
+	__be16 vlan_tpid;
+	__be16 vlan_tci;
+	__be16 vlan2_tpid;
+	__be16 vlan2_tci;
+	__be16 tcp_flags;
+	__u8 ttl;
+	__u8 reserved0;
+	__be16 sport;
+	__be16 dport;
+	__u8 icmp_type;
+	__u8 icmp_code;
+	__be16 arp_op;
+	__u8 src_ip[16];
+	__u8 dst_ip[16];
+	__be32 flow_label;
+	__le32 meta;
+	__be64 tun_id;
+	__u8 tun_src[16];
+	__u8 tun_dst[16];
+	__be16 tun_sport;
+	__be16 tun_dport;
+	__u8 tun_kind;
+	__u8 tun_tos;
+	__u8 tun_ttl;
+	__u8 reserved1[17];
+};
+VERNA_ASSERT_SIZE(verna_flow_key, 144);
+VERNA_ASSERT_OFFSET(verna_flow_key, sport, 32);
+VERNA_ASSERT_OFFSET(verna_flow_key, src_ip, 40);
+VERNA_ASSERT_OFFSET(verna_flow_key, meta, 76);
+
+/*
+ * verna_flow_actions.flags. Actions are executed in this order whatever the order
+ * of bits: mark, then one of drop, queue and RSS. Each rule counts.
+ */
+#define VERNA_FLOW_A_DROP	0x00000001u	/* counted in rx_drop_rule */
+#define VERNA_FLOW_A_QUEUE	0x00000002u	/* to @queue; with RSS: @queue is added */
+#define VERNA_FLOW_A_RSS	0x00000004u	/* to the queue that @rss_context chooses */
+#define VERNA_FLOW_A_MARK	0x00000008u	/* @mark is told in the completion */
+
+/**
+ * struct verna_flow_actions - what happens to packets of a rule
+ * @flags: VERNA_FLOW_A_*; none: as if there were no rule, but counted
+ * @mark: MARK: not zero
+ * @queue: QUEUE: RX queue, or what is added to RSS's choice
+ * @rss_context: RSS: an existing context, which cannot be destroyed meanwhile
+ * @reserved: zero; operands of actions to come
+ *
+ * Without RSS the hash in the completion is that of context 0.
+ */
+struct verna_flow_actions {
+	__le32 flags;
+	__le32 mark;
+	__le16 queue;
+	__le16 rss_context;
+	__le32 reserved[13];
+};
+VERNA_ASSERT_SIZE(verna_flow_actions, 64);
+
+/**
+ * struct verna_flow_rule - in host memory, read once by ADD_FLOW
+ * @key: values; zero where @mask is zero
+ * @mask: bits of the key that count; none at all is a rule for every packet
+ * @actions: see there
+ */
+struct verna_flow_rule {
+	struct verna_flow_key key;
+	struct verna_flow_key mask;
+	struct verna_flow_actions actions;
+};
+VERNA_ASSERT_SIZE(verna_flow_rule, 352);
+
+/* Directions of a table. */
+#define VERNA_FLOW_RX		0u
+#define VERNA_FLOW_TX		1u
+
+/* verna_cmd_flow_miss.miss */
+#define VERNA_FLOW_MISS_PASS	0u	/* on to the next stage; after a reset */
+#define VERNA_FLOW_MISS_DROP	1u	/* counted in rx_drop_rule */
+
+/**
+ * struct verna_flow_stats - result of VERNA_CMD_QUERY_FLOW
+ * @packets: that the rule acted on
+ * @bytes: of these, without FCS
+ * @last_used: card clock at the last of them, ns; 0: none yet
+ * @now: card clock, ns
+ */
+struct verna_flow_stats {
+	__le64 packets;
+	__le64 bytes;
+	__le64 last_used;
+	__le64 now;
+};
+VERNA_ASSERT_SIZE(verna_flow_stats, 32);
+
+#endif /* VERNA_HW_FLOW_H */

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Commands of receive steering: RSS contexts, and 0x0300 to 0x03ff: flow rules.
+#include <algorithm>
+
+#include "eth/rx_steering.h"
+
+namespace verna {
+namespace {
+
+constexpr uint32_t kActions =
+    VERNA_FLOW_A_DROP | VERNA_FLOW_A_QUEUE | VERNA_FLOW_A_RSS | VERNA_FLOW_A_MARK;
+constexpr uint8_t kKeyFlags =
+    VERNA_FLOW_K_FRAGMENT | VERNA_FLOW_K_FIRST | VERNA_FLOW_K_VLAN | VERNA_FLOW_K_VLAN2;
+constexpr size_t kFirstReserved = offsetof(verna_flow_key, meta);
+
+/// Masks no more than the card looks at, and the key lies within the mask.
+bool is_valid(const verna_flow_key& key, const verna_flow_key& mask) {
+  if (mask.reserved0 || mask.flags & ~kKeyFlags) return false;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&mask);
+  if (std::any_of(bytes + kFirstReserved, bytes + sizeof mask, [](uint8_t b) { return b != 0; }))
+    return false;
+  const FlowWords key_words = flow_words(key);
+  const FlowWords mask_words = flow_words(mask);
+  for (size_t i = 0; i < kFlowWords; i++)
+    if (key_words[i] & ~mask_words[i]) return false;
+  return true;
+}
+
+CommandResult flow_result(FlowTables::Status status, uint64_t result = 0) {
+  switch (status) {
+    case FlowTables::Status::kOk:
+      return CommandResult::ok(result);
+    case FlowTables::Status::kExists:
+      return CommandResult::fail(VERNA_CMD_EXISTS);
+    case FlowTables::Status::kNoResource:
+      return CommandResult::fail(VERNA_CMD_NO_RESOURCE);
+    default:
+      return CommandResult::fail(VERNA_CMD_NOT_FOUND);
+  }
+}
+
+/// The only table that packets go through.
+bool exists(const FlowTableId& id) { return id == FlowTableId(); }
+
+}  // namespace
+
+CommandResult RxSteering::execute_rss(const CommandBytes& command) {
+  return command.as<verna_cmd_hdr>().opcode == VERNA_CMD_SET_RSS ? set_rss(command)
+                                                                 : destroy_rss(command);
+}
+
+CommandResult RxSteering::execute_flow(const CommandBytes& command, Nanos now) {
+  CommandResult result = CommandResult::fail(VERNA_CMD_BAD_OPCODE);
+  switch (command.as<verna_cmd_hdr>().opcode) {
+    case VERNA_CMD_ADD_FLOW:
+      result = add_flow(command);
+      break;
+    case VERNA_CMD_DEL_FLOW:
+      result = del_flow(command);
+      break;
+    case VERNA_CMD_QUERY_FLOW:
+      return query_flow(command, now);
+    case VERNA_CMD_SET_FLOW_MISS:
+      result = set_miss(command);
+      break;
+    default:
+      break;
+  }
+  table_ = flows_.find_table(FlowTableId());
+  return result;
+}
+
+CommandResult RxSteering::set_rss(const CommandBytes& command) {
+  const auto cmd = command.as<verna_cmd_set_rss>();
+  Rss::Config config;
+  if (cmd.context >= RssContexts::kMaxContexts) return VERNA_BAD_FIELD(verna_cmd_set_rss, context);
+  if (cmd.transform > VERNA_RSS_SYM_OR_XOR) return VERNA_BAD_FIELD(verna_cmd_set_rss, transform);
+  if (cmd.reserved0) return VERNA_BAD_FIELD(verna_cmd_set_rss, reserved0);
+  if (cmd.reserved1) return VERNA_BAD_FIELD(verna_cmd_set_rss, reserved1);
+  if (cmd.table_len != Rss::kTableSize) return VERNA_BAD_FIELD(verna_cmd_set_rss, table_len);
+  std::copy(std::begin(cmd.fields), std::end(cmd.fields), config.fields.begin());
+  if (Rss::check(config.fields, cmd.transform)) return VERNA_BAD_FIELD(verna_cmd_set_rss, fields);
+  if (!bus_.read(cmd.hdr.function, cmd.table_addr, config.table.data(), sizeof config.table))
+    return CommandResult::fail(VERNA_CMD_DMA_FAULT, offsetof(verna_cmd_set_rss, table_addr));
+  for (const uint16_t queue : config.table)
+    if (queue >= max_queues_) return VERNA_BAD_FIELD(verna_cmd_set_rss, table_addr);
+  std::copy(std::begin(cmd.key), std::end(cmd.key), std::begin(config.key));
+  config.transform = static_cast<verna_rss_transform>(cmd.transform);
+  rss_.configure(cmd.context, config);
+  return CommandResult::ok();
+}
+
+CommandResult RxSteering::destroy_rss(const CommandBytes& command) {
+  const auto cmd = command.as<verna_cmd_object>();
+  if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_object, reserved);
+  if (cmd.id == 0) return VERNA_BAD_FIELD(verna_cmd_object, id);
+  const Rss* context = rss_.find(cmd.id);
+  if (!context) return CommandResult::fail(VERNA_CMD_NOT_FOUND);
+  if (context->users) return CommandResult::fail(VERNA_CMD_BUSY);
+  rss_.destroy(cmd.id);
+  return CommandResult::ok();
+}
+
+/// False: an action that the card does not know, or with an operand that is out of range.
+bool RxSteering::load_actions(const verna_flow_actions& from, FlowActions* to) const {
+  *to = {from.flags, from.mark, from.queue, from.rss_context};
+  const bool drop = from.flags & VERNA_FLOW_A_DROP;
+  const bool queue = from.flags & VERNA_FLOW_A_QUEUE;
+  const bool rss = from.flags & VERNA_FLOW_A_RSS;
+  if (from.flags & ~kActions) return false;
+  if (drop && (queue || rss)) return false;
+  if (from.queue && !(queue && from.queue < max_queues_)) return false;
+  if (rss ? !rss_.find(from.rss_context) : from.rss_context) return false;
+  if ((from.mark != 0) != ((from.flags & VERNA_FLOW_A_MARK) != 0)) return false;
+  return std::all_of(std::begin(from.reserved), std::end(from.reserved),
+                     [](uint32_t word) { return word == 0; });
+}
+
+/// Counts a rule that sends packets to a context.
+void RxSteering::use_context(const FlowActions& actions, int change) {
+  if (actions.flags & VERNA_FLOW_A_RSS)
+    rss_.find(actions.rss_context)->users += static_cast<uint32_t>(change);
+}
+
+CommandResult RxSteering::add_flow(const CommandBytes& command) {
+  const auto cmd = command.as<verna_cmd_add_flow>();
+  const FlowTableId table{cmd.direction, cmd.group, cmd.chain};
+  if (!exists(table)) return CommandResult::fail(VERNA_CMD_NOT_SUPPORTED);
+  if (cmd.reserved0) return VERNA_BAD_FIELD(verna_cmd_add_flow, reserved0);
+  if (cmd.reserved1) return VERNA_BAD_FIELD(verna_cmd_add_flow, reserved1);
+  verna_flow_rule rule;
+  FlowActions actions;
+  if (cmd.len != sizeof rule) return VERNA_BAD_FIELD(verna_cmd_add_flow, len);
+  if (!bus_.read(cmd.hdr.function, cmd.addr, &rule, sizeof rule))
+    return CommandResult::fail(VERNA_CMD_DMA_FAULT, offsetof(verna_cmd_add_flow, addr));
+  if (!is_valid(rule.key, rule.mask) || !load_actions(rule.actions, &actions))
+    return VERNA_BAD_FIELD(verna_cmd_add_flow, addr);
+  const FlowRule* old = flows_.find(cmd.replaces);
+  const FlowActions old_actions = old ? old->actions : FlowActions();
+  uint32_t id = 0;
+  const FlowTables::Status status =
+      flows_.add(table, cmd.priority, rule.key, rule.mask, actions, cmd.replaces, &id);
+  if (status == FlowTables::Status::kOk) {
+    use_context(actions, 1);
+    use_context(old_actions, -1);
+  }
+  return flow_result(status, id);
+}
+
+CommandResult RxSteering::del_flow(const CommandBytes& command) {
+  const auto cmd = command.as<verna_cmd_object>();
+  if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_object, reserved);
+  const FlowRule* rule = flows_.find(cmd.id);
+  if (!rule) return CommandResult::fail(VERNA_CMD_NOT_FOUND);
+  use_context(rule->actions, -1);
+  return flow_result(flows_.remove(cmd.id));
+}
+
+CommandResult RxSteering::query_flow(const CommandBytes& command, Nanos now) {
+  const auto cmd = command.as<verna_cmd_query>();
+  if (cmd.group) return VERNA_BAD_FIELD(verna_cmd_query, group);
+  if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_query, reserved);
+  const FlowRule* rule = flows_.find(cmd.id);
+  if (!rule) return CommandResult::fail(VERNA_CMD_NOT_FOUND);
+  const verna_flow_stats stats = {rule->packets, rule->bytes, rule->last_used, now};
+  const uint32_t len = std::min<uint32_t>(cmd.len, sizeof stats);
+  if (!bus_.write(cmd.hdr.function, cmd.addr, &stats, len))
+    return CommandResult::fail(VERNA_CMD_DMA_FAULT, offsetof(verna_cmd_query, addr));
+  return CommandResult::ok(len);
+}
+
+CommandResult RxSteering::set_miss(const CommandBytes& command) {
+  const auto cmd = command.as<verna_cmd_flow_miss>();
+  const FlowTableId table{cmd.direction, cmd.group, cmd.chain};
+  if (!exists(table)) return CommandResult::fail(VERNA_CMD_NOT_SUPPORTED);
+  if (cmd.miss > VERNA_FLOW_MISS_DROP) return VERNA_BAD_FIELD(verna_cmd_flow_miss, miss);
+  return flow_result(flows_.set_miss(table, cmd.miss));
+}
+
+}  // namespace verna

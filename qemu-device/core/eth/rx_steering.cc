@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "eth/rx_steering.h"
+
+namespace verna {
+
+std::optional<Rss::Choice> RxSteering::choose(const PacketView& packet, Nanos now) {
+  if (!table_) [[likely]]
+    return rss_.main().choose(packet);
+  const FlowMatch match =
+      flows_.match(table_, flow_words(make_flow_key(packet, 0)), packet.len, now);
+  if (match.drop) return {};
+  if (!match.rule) return rss_.main().choose(packet);
+
+  const FlowActions& actions = match.rule->actions;
+  if (actions.flags & VERNA_FLOW_A_DROP) return {};
+  const bool rss = actions.flags & VERNA_FLOW_A_RSS;
+  const Rss* context = rss ? rss_.find(actions.rss_context) : &rss_.main();
+  Rss::Choice choice = context->choose(packet);
+  if (actions.flags & VERNA_FLOW_A_QUEUE)
+    choice.queue = static_cast<uint16_t>(actions.queue + (rss ? choice.queue : 0));
+  choice.mark = actions.mark;
+  return choice;
+}
+
+void RxSteering::reset() {
+  flows_.reset();
+  table_ = nullptr;
+  rss_.reset();
+}
+
+}  // namespace verna
