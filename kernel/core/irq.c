@@ -42,10 +42,30 @@ static irqreturn_t verna_irq_thread(int irq, void *data)
 	return IRQ_HANDLED;
 }
 
+/*
+ * A CPU has some 200 interrupt vectors for all devices, and the interrupt core
+ * refuses rather than give fewer: what one card may have grows with the CPUs.
+ */
+#define VERNA_VECTORS_PER_CPU	32
+
 static u32 verna_irqs_wanted(struct verna_dev *vdev)
 {
-	return clamp(verna_reg_read(vdev, VERNA_REG_NUM_VECTORS), 1,
-		     vdev->caps.dev.max_eqs);
+	u32 fair = 1 + VERNA_VECTORS_PER_CPU * num_online_cpus();
+	u32 have = min(verna_reg_read(vdev, VERNA_REG_NUM_VECTORS),
+		       vdev->caps.dev.max_eqs);
+
+	return clamp(have, 1, fair);
+}
+
+static int verna_vectors_alloc(struct verna_dev *vdev, u32 wanted)
+{
+	int num = pci_alloc_irq_vectors(vdev->pdev, 1, wanted, PCI_IRQ_MSIX);
+
+	while (num == -ENOSPC && wanted > 1) {
+		wanted /= 2;
+		num = pci_alloc_irq_vectors(vdev->pdev, 1, wanted, PCI_IRQ_MSIX);
+	}
+	return num;
 }
 
 /*
@@ -131,7 +151,7 @@ int verna_irqs_alloc(struct verna_dev *vdev)
 	int num, err;
 	u32 i;
 
-	num = pci_alloc_irq_vectors(vdev->pdev, 1, wanted, PCI_IRQ_MSIX);
+	num = verna_vectors_alloc(vdev, wanted);
 	if (num < 0)
 		return num;
 	verna_affinities_alloc(vdev, wanted);

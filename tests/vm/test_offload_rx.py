@@ -28,9 +28,7 @@ def net(request, repo, setup_paths):
         topology.start()
         pair = ends_of(a, b)
         for end in pair:
-            end.other = next(n for n in end.run("ls /sys/class/net").out.split() if n != end.netdev
-                             and end.run(f"readlink /sys/class/net/{n}/device/driver")
-                             .out.strip().endswith("/verna"))
+            end.other = end.guest.netdev("verna", 1)
         a_end = pair[0]
         a_end.run(f"ip netns add far && ip link set {a_end.other} netns far && "
                   f"ip -n far addr add {FAR}/24 dev {a_end.other} && "
