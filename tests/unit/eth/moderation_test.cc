@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Moderation through a whole card: interrupts of a stream of packets, in virtual time.
 #include "eth/eth_rig.h"
+#include "flow/rss.h"
 
 namespace verna::test {
 namespace {
@@ -12,10 +13,10 @@ struct ModerationRig : EthRig {
     queue = card.driver.create_rxq(1, slow_cq, 8);
     card.driver.arm(eq, VERNA_ARM_NEXT);
     verna_cmd_set_rss rss{};
-    const uint64_t table = card.bus.alloc(128 * 2, "RSS table");
-    for (int i = 0; i < 128; i++) card.bus.store<uint16_t>(table + 2 * i, 1);
+    const uint64_t table = card.bus.alloc(Rss::kTableSize * 2, "RSS table");
+    for (int i = 0; i < Rss::kTableSize; i++) card.bus.store<uint16_t>(table + 2 * i, 1);
     rss.table_addr = table;
-    rss.table_len = 128;
+    rss.table_len = Rss::kTableSize;
     EXPECT_TRUE(card.driver.execute(VERNA_CMD_SET_RSS, rss).ok());
     for (int i = 0; i < 200; i++)
       card.driver.post_rx(queue, card.bus.alloc(2048, "receive buffer"), 2048);
