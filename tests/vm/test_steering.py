@@ -232,7 +232,7 @@ def test_a_flow_stays_in_order_on_one_cpu(pair):
     a, b = pair
     a.run(f"ethtool -L {a.netdev} combined 2", check=True)
     receiver = a.popen(f"python3 /tmp/receive.py {b.ip}")
-    wait_until(lambda: a.run("ss -uln | grep -q :7777").ok, 20, "the receiver")
+    wait_until(lambda: a.run("[ $(ss -uan | grep -c :7777) -ge 16 ]").ok, 20, "the receiver")
     ports = " ".join(map(str, range(6000, 6016)))
     b.run(f"python3 /tmp/send.py {a.ip} 7777 200 {ports}", check=True)
     count, ordered, cpus = json.loads(receiver.wait(40).out.splitlines()[-1])
