@@ -2,6 +2,8 @@
 // A driver that asks for any offload of any packet: first right requests, then bytes of the input
 // over descriptor and headers, in any number of pieces, on a wire that fills up, goes down and
 // comes back, with memory that changes after it was read. Every packet has to be completed once.
+#include <algorithm>
+
 #include "eth/tso_model.h"
 #include "fuzz/fuzz_card.h"
 #include "support/fail.h"
@@ -55,7 +57,7 @@ struct TxFuzz {
   void raw() {
     verna_tx_desc d{};
     const Bytes bytes = in.bytes(20);
-    std::memcpy(reinterpret_cast<uint8_t*>(&d) + 12, bytes.data(), bytes.size());
+    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<uint8_t*>(&d) + 12);
     d.flags &= static_cast<uint16_t>(~VERNA_TX_F_EOP);
     post(d, in.bytes(200));
   }
