@@ -66,6 +66,13 @@ void check(Rig& rig) {
   if (!why.empty()) test::fail("counters do not add up: " + why);
 }
 
+void change_what_was_read(test::FakeHostBus& bus, uint8_t flip, uint64_t first, uint64_t last) {
+  bus.set_read_hook([&bus, flip, first, last](const test::FakeHostBus::Access& a) {
+    if (flip < 128 || a.addr < first || a.addr >= last || a.len == 0) return;
+    *bus.ptr(a.addr + flip % a.len) ^= flip;
+  });
+}
+
 void plant_seeds(int argc, char** argv, const std::vector<Bytes>& seeds) {
   namespace fs = std::filesystem;
   for (int i = 1; i < argc; i++) {

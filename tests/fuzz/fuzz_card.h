@@ -62,6 +62,10 @@ struct Rig : test::RdmaRig {
   std::vector<uint64_t> buffers;  // by slot of the ring
 };
 
+/// From now on what the card reads in [first, last) changes behind its back, by a bit pattern, if
+/// `flip` is 128 or more. `bus` is the rig's.
+void change_what_was_read(test::FakeHostBus& bus, uint8_t flip, uint64_t first, uint64_t last);
+
 /// Ends the program if the counters do not add up.
 void check(Rig& rig);
 

@@ -121,16 +121,11 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using verna::test::FakeHostBus;
   verna::fuzz::Input in(data, size);
   verna::fuzz::TxFuzz fuzz(in);
-  FakeHostBus& bus = fuzz.rig.card.bus;
+  verna::test::FakeHostBus& bus = fuzz.rig.card.bus;
   bus.expect_faults();
-  const uint8_t flip = in.byte();
-  bus.set_read_hook([&](const FakeHostBus::Access& a) {
-    if (flip < 128 || a.addr < fuzz.buffer || a.addr >= fuzz.buffer + 16384 || a.len == 0) return;
-    *bus.ptr(a.addr + flip % a.len) ^= flip;
-  });
+  verna::fuzz::change_what_was_read(bus, in.byte(), fuzz.buffer, fuzz.buffer + 16384);
   for (int steps = 0; !in.empty() && steps < 48; steps++) {
     fuzz.step();
     fuzz.rig.world.settle(2000);

@@ -117,18 +117,14 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using verna::test::FakeHostBus;
   verna::fuzz::Input in(data, size);
   verna::fuzz::Rig rig;
   // Ethernet descriptors name bus addresses themselves: those may fail, RDMA's never.
   rig.card.bus.expect_faults();
   const uint8_t flip = in.byte();
+  // The queue, but not its records.
   const uint64_t first = rig.rc->mem.at(0), last = first + rig.rc->mem.length();
-  rig.card.bus.set_read_hook([&](const FakeHostBus::Access& a) {
-    // What the card has read from the queue changes behind its back.
-    if (flip < 128 || a.addr < first + 256 || a.addr >= last || a.len == 0) return;
-    *rig.card.bus.ptr(a.addr + flip % a.len) ^= flip;
-  });
+  verna::fuzz::change_what_was_read(rig.card.bus, flip, first + 256, last);
   for (int steps = 0; !in.empty() && steps < 48; steps++) verna::fuzz::step(in, rig);
   rig.all_sent();
   verna::fuzz::check(rig);

@@ -192,8 +192,7 @@ CommandResult EthEngine::set_features(const CommandBytes& command) {
 CommandResult EthEngine::set_vlan(const CommandBytes& command, bool add) {
   const auto cmd = command.as<verna_cmd_vlan>();
   if (cmd.vid > VlanFilter::kMaxVid) return VERNA_BAD_FIELD(verna_cmd_vlan, vid);
-  if (cmd.tpid != kEthertypeVlan && cmd.tpid != kEthertypeQinq)
-    return VERNA_BAD_FIELD(verna_cmd_vlan, tpid);
+  if (!is_vlan(cmd.tpid)) return VERNA_BAD_FIELD(verna_cmd_vlan, tpid);
   if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_vlan, reserved);
   const bool service = cmd.tpid == kEthertypeQinq;
   if (vlans_.contains(cmd.vid, service) == add)

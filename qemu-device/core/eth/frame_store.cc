@@ -5,12 +5,6 @@
 #include <new>
 
 namespace verna {
-namespace {
-
-constexpr uint32_t kMacBytes = 12;
-constexpr uint32_t kTagBytes = 4;
-
-}  // namespace
 
 CsumSum HeldFrame::sum_of(uint32_t from, uint32_t to) const {
   CsumSum total = 0;
@@ -24,8 +18,8 @@ CsumSum HeldFrame::sum_of(uint32_t from, uint32_t to) const {
 }
 
 CsumSum HeldFrame::sum_within(uint32_t from, uint32_t to) const {
-  const CsumSum before = sum_of(kEthernetBytes, from);
-  const CsumSum behind = csum_at(sum_of(to, len), to - kEthernetBytes);
+  const CsumSum before = sum_of(kMacHeaderBytes, from);
+  const CsumSum behind = csum_at(sum_of(to, len), to - kMacHeaderBytes);
   const uint16_t others = csum_fold(csum_join(before, behind));
   return csum_join(sum, static_cast<uint16_t>(~others));
 }
@@ -81,11 +75,12 @@ HeldFrame* FrameStore::take(const PacketView& packet, bool strip) {
   void* cell = take_cell();
   if (!cell) return nullptr;
   auto* frame = new (cell) HeldFrame;
-  const uint32_t cut = strip ? kTagBytes : 0;
+  const uint32_t cut = strip ? kVlanBytes : 0;
   // Headers as they were when they were parsed, the rest as it is now; nothing is read twice.
   uint8_t* to = frame->data;
-  std::memcpy(to, packet.hdr, kMacBytes);
-  std::memcpy(to + kMacBytes, packet.hdr + kMacBytes + cut, packet.hdr_len - kMacBytes - cut);
+  std::memcpy(to, packet.hdr, kMacAddressBytes);
+  std::memcpy(to + kMacAddressBytes, packet.hdr + kMacAddressBytes + cut,
+              packet.hdr_len - kMacAddressBytes - cut);
   frame->len = packet.len - cut;
   const uint32_t have = packet.hdr_len - cut;
   const uint32_t first = frame->hdr_len();

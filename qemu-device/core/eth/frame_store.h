@@ -31,7 +31,6 @@ struct MergeState {
 /// The bytes lie in cells of the store: the first, with all headers that anyone looks at, here.
 struct HeldFrame {
   static constexpr uint32_t kCellBytes = 2048;
-  static constexpr uint32_t kEthernetBytes = 14;
   struct Tail {  // further cells
     Tail* next;
     uint8_t data[kCellBytes - sizeof(Tail*)];

@@ -8,12 +8,6 @@
 namespace verna {
 namespace {
 
-constexpr uint32_t kEthernetBytes = HeldFrame::kEthernetBytes;
-constexpr uint32_t kIpv4Bytes = 20;
-constexpr uint32_t kIpv6Bytes = 40;
-constexpr uint32_t kMinFrame = 60;
-constexpr uint8_t kIpv4InIp = 4;
-constexpr uint8_t kIpv6InIp = 41;
 constexpr uint16_t kDontFragment = 0x4000;
 
 enum TcpFlags : uint8_t {
@@ -34,7 +28,6 @@ enum Tcp : uint32_t {
   kWindow = 14,
   kSum = 16,
   kUrgent = 18,
-  kTcpBytes = 20
 };
 
 bool is_v4(const HeldFrame& f, uint32_t l3) { return f.data[l3] >> 4 == 4; }
@@ -53,11 +46,11 @@ uint64_t mix_addresses(uint64_t hash, const HeldFrame& f, uint32_t l3) {
 
 /// The innermost IP layer, through one layer of IP in IP. No version: there is none to go into.
 IpLayer innermost(const HeldFrame& f) {
-  const bool tunnel = f.ip.ip_proto == kIpv4InIp || f.ip.ip_proto == kIpv6InIp;
+  const bool tunnel = f.ip.ip_proto == kProtoIpv4 || f.ip.ip_proto == kProtoIpv6;
   if (!tunnel || !f.ip.l4) return f.ip;
   IpLayer inner;
   parse_ip({f.data, std::min(f.hdr_len(), f.ip.l3_end), f.ip.l3_end}, f.ip.l4,
-           f.ip.ip_proto == kIpv4InIp ? kEthertypeIpv4 : kEthertypeIpv6, &inner);
+           f.ip.ip_proto == kProtoIpv4 ? kEthertypeIpv4 : kEthertypeIpv6, &inner);
   return inner;
 }
 
@@ -171,7 +164,7 @@ bool may_merge(const HeldFrame& f) {
   if (tcp_flags(f) & (kSyn | kRst | kUrg)) return false;
   const uint32_t end = f.payload + f.payload_len;
   const uint32_t wire_len = f.len + (f.stripped ? 4 : 0);
-  if (f.len != end && wire_len > kMinFrame) return false;  // a trailer would be lost
+  if (f.len != end && wire_len > VERNA_ETH_MIN_FRAME) return false;  // a trailer would be lost
   if (!f.inner_l3) return plain_ip(f, f.ip.l3, f.l4, end);
   return plain_ip(f, f.ip.l3, f.inner_l3, end) && plain_ip(f, f.inner_l3, f.l4, end);
 }
@@ -209,7 +202,7 @@ void finish_headers(HeldFrame* packet) {
   sum = csum_add(csum_join(sum, m.payload_sum), tcp, packet->payload - packet->l4);
   store_le<uint16_t>(tcp + kSum, csum_finish(sum));
   packet->sum =
-      csum_add(m.payload_sum, packet->data + kEthernetBytes, packet->payload - kEthernetBytes);
+      csum_add(m.payload_sum, packet->data + kMacHeaderBytes, packet->payload - kMacHeaderBytes);
 }
 
 }  // namespace verna

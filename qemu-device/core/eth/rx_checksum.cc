@@ -8,13 +8,7 @@
 namespace verna {
 namespace {
 
-constexpr uint32_t kEthernetBytes = HeldFrame::kEthernetBytes;
-constexpr uint8_t kIpv4InIp = 4;
-constexpr uint8_t kIpv6InIp = 41;
-constexpr uint8_t kGre = 47;
-constexpr uint8_t kSctp = 132;
 constexpr uint32_t kSctpBytes = 12;
-constexpr uint32_t kUdpBytes = 8;
 constexpr uint16_t kVxlanPort = 4789;
 constexpr uint16_t kGenevePort = 6081;
 constexpr uint16_t kEthernetInside = 0x6558;
@@ -92,18 +86,18 @@ class Checker {
       case kProtoTcp:
         note(internet(ip, kProtoTcp, ip.l3_end - ip.l4));
         return false;
-      case kSctp:
+      case kProtoSctp:
         note(sctp(ip));
         return false;
       case kProtoUdp: {
         const uint32_t length = load_be16(at(ip.l4 + 4));
         return note(udp(ip, length)) && udp_tunnel(ip.l4, ip.l4 + length, inner);
       }
-      case kIpv4InIp:
+      case kProtoIpv4:
         return carried(ip.l4, ip.l3_end, kEthertypeIpv4, inner);
-      case kIpv6InIp:
+      case kProtoIpv6:
         return carried(ip.l4, ip.l3_end, kEthertypeIpv6, inner);
-      case kGre:
+      case kProtoGre:
         return gre(ip, inner);
       default:
         return false;
@@ -112,9 +106,9 @@ class Checker {
 
   bool carried(uint32_t offset, uint32_t end, uint16_t ethertype, IpLayer* inner) const {
     if (ethertype == kEthernetInside) {
-      if (!readable(offset, kEthernetBytes, end)) return false;
+      if (!readable(offset, kMacHeaderBytes, end)) return false;
       ethertype = load_be16(at(offset + 12));
-      offset += kEthernetBytes;
+      offset += kMacHeaderBytes;
     }
     parse_ip({f_.data, std::min(f_.hdr_len(), end), end}, offset, ethertype, inner);
     return inner->ip_version != 0;
@@ -147,7 +141,7 @@ class Checker {
 }  // namespace
 
 void check_sums(HeldFrame* frame) {
-  frame->sum = frame->sum_of(kEthernetBytes, frame->len);
+  frame->sum = frame->sum_of(kMacHeaderBytes, frame->len);
   Checker(frame).run();
 }
 

@@ -6,8 +6,6 @@
 namespace verna {
 namespace {
 
-constexpr uint32_t kIpv6Bytes = 40;
-
 enum TcpFlags : uint8_t { kFin = 0x01, kPsh = 0x08, kCwr = 0x80 };
 
 CsumSum pseudo_header(const uint8_t* ip, bool ipv4, uint8_t proto, uint32_t len) {

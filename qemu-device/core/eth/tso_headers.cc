@@ -6,14 +6,6 @@
 namespace verna {
 namespace {
 
-constexpr uint32_t kMacHeader = 14;
-constexpr uint32_t kIpv4Min = 20;
-constexpr uint32_t kIpv6Bytes = 40;
-constexpr uint32_t kTcpMin = 20;
-constexpr uint32_t kUdpBytes = 8;
-constexpr uint8_t kProtoIpv4 = 4;
-constexpr uint8_t kProtoIpv6 = 41;
-constexpr uint8_t kProtoGre = 47;
 constexpr int kNotIp = -1;
 
 enum GreFlags : uint16_t { kGreChecksum = 0x8000, kGreKey = 0x2000 };
@@ -22,7 +14,7 @@ uint8_t ip_version(const uint8_t* ip) { return ip[0] >> 4; }
 
 /// The upper layer of an IPv4 header that ends at `end`.
 int ipv4_upper(const uint8_t* ip, uint32_t size) {
-  if (size < kIpv4Min || (ip[0] & 0xfu) * 4 != size) return kNotIp;
+  if (size < kIpv4Bytes || (ip[0] & 0xfu) * 4 != size) return kNotIp;
   const bool fragment = load_be16(ip + 6) & 0x3fff;  // more fragments, or an offset
   return fragment ? kNotIp : ip[9];
 }
@@ -65,11 +57,11 @@ int upper_layer(const uint8_t* hdr, uint32_t l3, uint32_t end) {
 
 /// Ethernet and its tags end where the outermost IP header begins, and name it.
 bool link_layer_fits(const uint8_t* hdr, uint32_t l3) {
-  if (l3 < kMacHeader) return false;
-  uint32_t at = kMacHeader;
+  if (l3 < kMacHeaderBytes) return false;
+  uint32_t at = kMacHeaderBytes;
   uint16_t type = load_be16(hdr + at - 2);
-  while ((type == kEthertypeVlan || type == kEthertypeQinq) && at + 4 <= l3) {
-    at += 4;
+  while (is_vlan(type) && at + kVlanBytes <= l3) {
+    at += kVlanBytes;
     type = load_be16(hdr + at - 2);
   }
   return at == l3 && type == (ip_version(hdr + l3) == 4 ? kEthertypeIpv4 : kEthertypeIpv6);
@@ -98,7 +90,7 @@ bool TsoHeaders::parse_inner(const uint8_t* hdr) {
   if (upper_layer(hdr, l3, l4) != (tcp ? kProtoTcp : kProtoUdp)) return false;
   const uint32_t size = end - l4;
   if (!tcp) return size == kUdpBytes;
-  return size >= kTcpMin && (hdr[l4 + 12] >> 4) * 4u == size;
+  return size >= kTcpBytes && (hdr[l4 + 12] >> 4) * 4u == size;
 }
 
 bool TsoHeaders::parse_tunnel(const uint8_t* hdr) {

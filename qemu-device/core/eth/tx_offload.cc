@@ -8,8 +8,6 @@
 namespace verna {
 namespace {
 
-constexpr uint32_t kMacAddresses = 12;
-constexpr uint32_t kTagBytes = 4;
 constexpr uint16_t kUdpChecksum = 6;  // offset in its header
 
 }  // namespace
@@ -29,10 +27,10 @@ void tx_write_checksum(const verna_tx_desc& request, uint8_t* packet, uint32_t l
 }
 
 void tx_insert_tag(const verna_tx_desc& request, uint8_t* frame) {
-  std::memmove(frame, frame + kTagBytes, kMacAddresses);
-  store_be16(frame + kMacAddresses,
+  std::memmove(frame, frame + kVlanBytes, kMacAddressBytes);
+  store_be16(frame + kMacAddressBytes,
              request.flags & VERNA_TX_F_SVLAN ? kEthertypeQinq : kEthertypeVlan);
-  store_be16(frame + kMacAddresses + 2, request.vlan_tci);
+  store_be16(frame + kMacAddressBytes + 2, request.vlan_tci);
 }
 
 }  // namespace verna

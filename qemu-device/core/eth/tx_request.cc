@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "eth/tx_request.h"
 
+#include "pkt/protocols.h"
+
 namespace verna {
 namespace {
 
-constexpr uint32_t kMacHeader = 14;
 constexpr uint16_t kTags = VERNA_TX_F_VLAN | VERNA_TX_F_SVLAN;
 constexpr uint16_t kSums = VERNA_TX_F_CSUM | VERNA_TX_F_CRC32C;
 constexpr uint16_t kCuts = VERNA_TX_F_TSO | VERNA_TX_F_USO;
@@ -46,7 +47,7 @@ bool checksum_fits(const verna_tx_desc& d, uint64_t bytes) {
 bool length_valid(const TxPacket& packet, uint32_t max_frame) {
   const verna_tx_desc& d = packet.request();
   if (packet.segmented()) return packet.bytes > d.hdr_len && packet.bytes <= kMaxTsoBytes;
-  return packet.bytes >= kMacHeader && packet.bytes + tx_tag_bytes(d) <= max_frame;
+  return packet.bytes >= kMacHeaderBytes && packet.bytes + tx_tag_bytes(d) <= max_frame;
 }
 
 }  // namespace

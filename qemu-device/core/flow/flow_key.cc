@@ -9,13 +9,11 @@ namespace {
 constexpr uint16_t kEthertypeArp = 0x0806;
 constexpr uint8_t kProtoIcmp = 1;
 constexpr uint8_t kProtoIcmpv6 = 58;
-constexpr uint32_t kMacBytes = 12;
-constexpr uint32_t kVlanBytes = 4;
 
 void set_ethernet(const PacketView& p, verna_flow_key* key) {
   std::memcpy(key->dmac, p.hdr, 6);
   std::memcpy(key->smac, p.hdr + 6, 6);
-  const uint8_t* tag = p.hdr + kMacBytes;
+  const uint8_t* tag = p.hdr + kMacAddressBytes;
   if (p.vlan_tags > 0) {
     key->flags |= VERNA_FLOW_K_VLAN;
     std::memcpy(&key->vlan_tpid, tag, 2);
@@ -31,7 +29,7 @@ void set_ethernet(const PacketView& p, verna_flow_key* key) {
 
 /// ARP for IPv4 over Ethernet.
 void set_arp(const PacketView& p, verna_flow_key* key) {
-  const uint32_t arp = kMacBytes + kVlanBytes * p.vlan_tags + 2;
+  const uint32_t arp = kMacAddressBytes + kVlanBytes * p.vlan_tags + 2;
   if (arp + 28 > p.hdr_len || load_be32(p.hdr + arp + 2) != 0x08000604) return;
   std::memcpy(&key->arp_op, p.hdr + arp + 6, 2);
   std::memcpy(key->src_ip, p.hdr + arp + 14, 4);
@@ -55,8 +53,7 @@ void set_ip(const PacketView& p, verna_flow_key* key) {
   key->ttl = ip[7];
   std::memcpy(key->src_ip, ip + 8, 16);
   std::memcpy(key->dst_ip, ip + 24, 16);
-  const uint8_t label[4] = {0, static_cast<uint8_t>(ip[1] & 0xf), ip[2], ip[3]};
-  std::memcpy(&key->flow_label, label, 4);
+  store_be32(reinterpret_cast<uint8_t*>(&key->flow_label), ipv6_flow_label(ip));
 }
 
 void set_transport(const PacketView& p, verna_flow_key* key) {

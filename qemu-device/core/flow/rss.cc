@@ -86,8 +86,8 @@ bool Rss::gather(const PacketView& p, uint8_t fields, Input* input) const {
     input->append_pair(ports, ports + 2, 2, fields >> 2 & 3u, config_.transform);
   }
   if (fields & VERNA_RSS_FLOW_LABEL) {
-    const uint8_t* ip = p.hdr + p.l3;
-    const uint8_t label[4] = {0, static_cast<uint8_t>(ip[1] & 0xf), ip[2], ip[3]};
+    uint8_t label[4];
+    store_be32(label, ipv6_flow_label(p.hdr + p.l3));
     input->append(label, sizeof label);
   }
   return input->len > 0;

@@ -5,19 +5,16 @@
 #include <bit>
 #include <cstring>
 
-#include "base/types.h"
+#include "pkt/protocols.h"
 
 namespace verna {
 namespace {
 
 constexpr uint32_t kMinSize = 64;     // with FCS, as all sizes here
 constexpr uint32_t kLongSize = 1519;  // the first that is longer than IEEE 802.3 knows
-constexpr uint32_t kHeaderBytes = 14;
 constexpr uint32_t kMinData = 46;
 constexpr uint16_t kMaxLengthField = 1500;
 constexpr uint16_t kFirstType = 1536;
-constexpr uint16_t kTypeControl = 0x8808;
-constexpr uint16_t kOpcodePause = 0x0001;
 
 static_assert(VERNA_PORT_tx_frames_1519_max - VERNA_PORT_tx_frames_64 == 6);
 static_assert(VERNA_PORT_rx_frames_1519_max - VERNA_PORT_rx_frames_64 == 6);
@@ -41,7 +38,7 @@ Cast cast_of(const uint8_t* frame) {
 /// IEEE 802.3 30.3.1.1.23 and 24: a length field that is not the length, or no length at all.
 void count_length_field(Counters& counters, uint16_t type, uint32_t len) {
   if (type >= kFirstType) return;
-  const uint32_t data = len - kHeaderBytes;
+  const uint32_t data = len - kMacHeaderBytes;
   if (type > kMaxLengthField)
     counters.port[VERNA_PORT_rx_length_out_of_range]++;
   else if (data != std::max<uint32_t>(type, kMinData))
@@ -57,7 +54,7 @@ void count_sent(Counters& counters, const uint8_t* frame, uint32_t len) {
   const Cast cast = cast_of(frame);
   if (cast == Cast::kMulticast) counters.port[VERNA_PORT_tx_multicast]++;
   if (cast == Cast::kBroadcast) counters.port[VERNA_PORT_tx_broadcast]++;
-  if (type_of(frame) == kTypeControl) counters.port[VERNA_PORT_tx_control]++;
+  if (type_of(frame) == kEthertypeControl) counters.port[VERNA_PORT_tx_control]++;
 }
 
 void count_received(Counters& counters, uint32_t len, uint32_t max_len, bool fcs_ok) {
@@ -77,9 +74,9 @@ void count_good(Counters& counters, const uint8_t* frame, uint32_t len) {
   if (cast == Cast::kBroadcast) counters.port[VERNA_PORT_rx_broadcast]++;
   const uint16_t type = type_of(frame);
   count_length_field(counters, type, len);
-  if (type != kTypeControl) return;
+  if (type != kEthertypeControl) return;
   counters.port[VERNA_PORT_rx_control]++;
-  if (len < kHeaderBytes + 2 || load_be16(frame + 14) != kOpcodePause)
+  if (len < kMacHeaderBytes + 2 || load_be16(frame + 14) != kControlPause)
     counters.port[VERNA_PORT_rx_control_unknown]++;
 }
 

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "mac/mac.h"
 
+#include "hw/verna_eth.h"
 #include "mac/frame_counters.h"
 #include "mac/pause.h"
 #include "mac/pcap_writer.h"
 #include "pkt/crc32.h"
+#include "pkt/protocols.h"
 
 namespace verna {
-
-namespace {
-
-constexpr uint32_t kMinFrame = 60;  // without FCS
-constexpr uint32_t kHeaderBytes = 14;
-
-}  // namespace
 
 Mac::Mac(Port& port, Counters& counters, Trace& trace)
     : port_(port),
@@ -34,7 +29,8 @@ void Mac::set_admin_up(bool up) {
 }
 
 uint8_t* Mac::reserve(uint32_t len) {
-  const uint32_t padded = (len < kMinFrame ? kMinFrame : len) + (port_.has_fcs() ? kFcsBytes : 0);
+  const uint32_t padded =
+      (len < VERNA_ETH_MIN_FRAME ? VERNA_ETH_MIN_FRAME : len) + (port_.has_fcs() ? kFcsBytes : 0);
   if (padded > kMaxFrame) return nullptr;
   reserved_scratch_ = !link_up();
   reserved_ = reserved_scratch_ ? scratch_.get() : port_.tx_reserve(padded);
@@ -47,9 +43,9 @@ bool Mac::commit(uint32_t len) {
     trace_.point(Stage::kDrop, VERNA_PORT_tx_drop_link_down, len);
     return false;
   }
-  if (len < kMinFrame) {
-    std::memset(reserved_ + len, 0, kMinFrame - len);
-    len = kMinFrame;
+  if (len < VERNA_ETH_MIN_FRAME) {
+    std::memset(reserved_ + len, 0, VERNA_ETH_MIN_FRAME - len);
+    len = VERNA_ETH_MIN_FRAME;
   }
   count_sent(counters_, reserved_, len);
   trace_.point(Stage::kWireOut, len);
@@ -79,7 +75,7 @@ uint32_t Mac::accept(const RxFrame& frame, uint32_t max_len) {
   trace_.point(Stage::kWireIn, len);
   if (pcap_) pcap_->write(now_, frame.data, len);
   verna_port_counter reason;
-  if (len < kHeaderBytes)
+  if (len < kMacHeaderBytes)
     reason = VERNA_PORT_rx_drop_runt;
   else if (!fcs_ok)
     reason = VERNA_PORT_rx_drop_fcs;

@@ -4,17 +4,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "hw/verna_eth.h"
 #include "mac/mac.h"
+#include "pkt/protocols.h"
 
 namespace verna {
 namespace {
 
 constexpr uint8_t kGroupAddress[6] = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x01};
-constexpr uint16_t kTypeControl = 0x8808;
-constexpr uint16_t kOpcodePause = 0x0001;
 constexpr uint32_t kPauseBytes = 18;  // header, opcode and time
 constexpr uint32_t kQuantumBits = 512;
-constexpr uint32_t kFrameBytes = 60;
 
 }  // namespace
 
@@ -23,8 +22,8 @@ Nanos pause_time(uint16_t quanta, uint32_t speed_mbps) {
 }
 
 bool is_pause_frame(const uint8_t* frame, uint32_t len, const uint8_t (&own)[6], uint16_t* quanta) {
-  if (len < kPauseBytes || load_be16(frame + 12) != kTypeControl) return false;
-  if (load_be16(frame + 14) != kOpcodePause) return false;
+  if (len < kPauseBytes || load_be16(frame + 12) != kEthertypeControl) return false;
+  if (load_be16(frame + 14) != kControlPause) return false;
   if (std::memcmp(frame, kGroupAddress, 6) != 0 && std::memcmp(frame, own, 6) != 0) return false;
   *quanta = load_be16(frame + 16);
   return true;
@@ -100,15 +99,15 @@ void PauseSender::look_again(Nanos now) {
 }
 
 bool PauseSender::send(uint16_t quanta) {
-  uint8_t* frame = wire_.reserve(kFrameBytes);
+  uint8_t* frame = wire_.reserve(VERNA_ETH_MIN_FRAME);
   if (!frame) return false;
-  std::memset(frame, 0, kFrameBytes);
+  std::memset(frame, 0, VERNA_ETH_MIN_FRAME);
   std::memcpy(frame, kGroupAddress, 6);
   std::memcpy(frame + 6, own_, 6);
-  store_be16(frame + 12, kTypeControl);
-  store_be16(frame + 14, kOpcodePause);
+  store_be16(frame + 12, kEthertypeControl);
+  store_be16(frame + 14, kControlPause);
   store_be16(frame + 16, quanta);
-  if (wire_.commit(kFrameBytes)) counters_.port[VERNA_PORT_tx_pause]++;
+  if (wire_.commit(VERNA_ETH_MIN_FRAME)) counters_.port[VERNA_PORT_tx_pause]++;
   return true;
 }
 

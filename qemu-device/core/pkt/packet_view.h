@@ -2,7 +2,7 @@
 // A received frame: a private copy of its headers, where they lie, and the rest in place.
 #pragma once
 
-#include "base/types.h"
+#include "pkt/protocols.h"
 
 namespace verna {
 
@@ -56,14 +56,5 @@ struct HeaderBytes {
 /// Parses the IPv4 or IPv6 header at `l3`, by itself or inside of another. What cannot be parsed
 /// has no offsets.
 void parse_ip(const HeaderBytes& bytes, uint32_t l3, uint16_t ethertype, IpLayer* out);
-
-inline constexpr uint16_t kEthertypeIpv4 = 0x0800;
-inline constexpr uint16_t kEthertypeIpv6 = 0x86dd;
-inline constexpr uint16_t kEthertypeVlan = 0x8100;
-inline constexpr uint16_t kEthertypeQinq = 0x88a8;
-inline constexpr uint8_t kProtoTcp = 6;
-inline constexpr uint8_t kProtoUdp = 17;
-inline constexpr uint8_t kProtoSctp = 132;
-inline constexpr uint16_t kRocePort = 4791;
 
 }  // namespace verna

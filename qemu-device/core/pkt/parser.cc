@@ -7,10 +7,6 @@
 namespace verna {
 namespace {
 
-constexpr uint32_t kMacBytes = 12;
-constexpr uint32_t kVlanBytes = 4;
-constexpr uint32_t kIpv4Min = 20;
-constexpr uint32_t kIpv6Bytes = 40;
 constexpr int kMaxVlanTags = 2;
 constexpr int kMaxExtensions = 8;
 
@@ -22,10 +18,6 @@ enum Ipv6Next : uint8_t {
   kDestination = 60,
   kMobility = 135,
 };
-
-bool is_vlan(uint16_t ethertype) {
-  return ethertype == kEthertypeVlan || ethertype == kEthertypeQinq;
-}
 
 /// Bytes of the upper-layer header that must be there before it is offered to later stages.
 uint32_t l4_minimum(uint8_t proto) {
@@ -41,11 +33,11 @@ void set_l4(const HeaderBytes& b, uint32_t offset, IpLayer* p) {
 }
 
 void parse_ipv4(const HeaderBytes& b, uint32_t l3, IpLayer* p) {
-  if (l3 + kIpv4Min > b.hdr_len) return;
+  if (l3 + kIpv4Bytes > b.hdr_len) return;
   const uint8_t* ip = b.hdr + l3;
   const uint32_t header = (ip[0] & 0xfu) * 4;
   const uint32_t total = load_be16(ip + 2);
-  if (ip[0] >> 4 != 4 || header < kIpv4Min || total < header || l3 + header > b.hdr_len) return;
+  if (ip[0] >> 4 != 4 || header < kIpv4Bytes || total < header || l3 + header > b.hdr_len) return;
   p->l3 = static_cast<uint16_t>(l3);
   p->ip_version = 4;
   p->ip_proto = ip[9];
@@ -109,7 +101,7 @@ void parse_ipv6(const HeaderBytes& b, uint32_t l3, IpLayer* p) {
 
 /// Returns the offset of the header after the tags.
 uint32_t parse_vlan(PacketView* p) {
-  uint32_t pos = kMacBytes;
+  uint32_t pos = kMacAddressBytes;
   p->ethertype = load_be16(p->hdr + pos);
   while (is_vlan(p->ethertype) && p->vlan_tags < kMaxVlanTags &&
          pos + kVlanBytes + 2 <= p->hdr_len) {
@@ -134,7 +126,7 @@ void parse_packet(const uint8_t* data, uint32_t len, PacketView* out) {
   out->vlan_tags = 0;
   out->vlan_tci = 0;
   static_cast<IpLayer&>(*out) = {};
-  if (out->hdr_len < kMacBytes + 2) return;
+  if (out->hdr_len < kMacAddressBytes + 2) return;
   const uint32_t l3 = parse_vlan(out);
   parse_ip({out->hdr, out->hdr_len, len}, l3, out->ethertype, out);
 }

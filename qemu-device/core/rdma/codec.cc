@@ -9,22 +9,19 @@
 namespace verna {
 namespace {
 
-constexpr uint32_t kUdpSize = 8;
-constexpr uint32_t kIpv4Size = 20;
-constexpr uint32_t kIpv6Size = 40;
 constexpr uint8_t kDefaultHops = 64;
 /// Longest masked prefix: 8 bytes of ones in place of a local route header, IPv6, UDP, BTH.
-constexpr uint32_t kPrefixMax = 8 + kIpv6Size + kUdpSize + kBthSize;
+constexpr uint32_t kPrefixMax = 8 + kIpv6Bytes + kUdpBytes + kBthSize;
 
 /// CRC over the part of the headers in which routers may change fields; these count as ones.
 /// `l3` points at `ip_len` bytes of IP header, then UDP and BTH.
 uint32_t icrc_prefix(const uint8_t* l3, uint32_t ip_len) {
   uint8_t masked[kPrefixMax];
-  const uint32_t len = ip_len + kUdpSize + kBthSize;
+  const uint32_t len = ip_len + kUdpBytes + kBthSize;
   std::memset(masked, 0xff, 8);
   uint8_t* ip = masked + 8;
   std::memcpy(ip, l3, len);
-  if (ip_len == kIpv6Size) {
+  if (ip_len == kIpv6Bytes) {
     ip[0] |= 0x0f;  // traffic class, flow label
     ip[1] = ip[2] = ip[3] = 0xff;
     ip[7] = 0xff;  // hop limit
@@ -34,8 +31,8 @@ uint32_t icrc_prefix(const uint8_t* l3, uint32_t ip_len) {
     ip[10] = ip[11] = 0xff;  // header checksum
   }
   uint8_t* udp = ip + ip_len;
-  udp[6] = udp[7] = 0xff;    // checksum
-  udp[kUdpSize + 4] = 0xff;  // BTH: FECN, BECN, reserved
+  udp[6] = udp[7] = 0xff;     // checksum
+  udp[kUdpBytes + 4] = 0xff;  // BTH: FECN, BECN, reserved
   return crc32(0, masked, 8 + len);
 }
 
@@ -84,11 +81,11 @@ uint32_t ip_header_len(const PacketView& view) { return view.l4 - view.l3; }
 }  // namespace
 
 ParseResult parse_roce(const PacketView& view, RocePacket* out) {
-  const uint32_t bth = view.l4 + kUdpSize;
+  const uint32_t bth = view.l4 + kUdpBytes;
   if (bth + kBthSize + kIcrcSize > view.l3_end || bth + kBthSize > view.hdr_len)
     return ParseResult::kMalformed;
   // No options or extension headers: the ICRC covers exactly these.
-  if (ip_header_len(view) != (view.ip_version == 4 ? kIpv4Size : kIpv6Size))
+  if (ip_header_len(view) != (view.ip_version == 4 ? kIpv4Bytes : kIpv6Bytes))
     return ParseResult::kMalformed;
   out->view = &view;
   out->opcode = view.hdr[bth];
@@ -112,7 +109,7 @@ ParseResult parse_roce(const PacketView& view, RocePacket* out) {
 bool icrc_ok(const RocePacket& packet) {
   const PacketView& view = *packet.view;
   uint32_t crc = icrc_prefix(view.hdr + view.l3, ip_header_len(view));
-  const uint32_t ext = view.l4 + kUdpSize + kBthSize;
+  const uint32_t ext = view.l4 + kUdpBytes + kBthSize;
   if (packet.op->ext_len) crc = crc32(crc, view.hdr + ext, packet.op->ext_len);
   const uint32_t body = packet.payload_len + packet.pad;
   crc = crc32(crc, packet.payload, body);
@@ -135,7 +132,7 @@ void put_ipv4(const PathAddress& a, FrameTemplate* out, uint8_t* ip) {
   std::memcpy(ip + 12, a.sgid + 12, 4);
   std::memcpy(ip + 16, a.dgid + 12, 4);
   out->ip_sum = 0;
-  for (uint32_t i = 0; i < kIpv4Size; i += 2) out->ip_sum += load_be16(ip + i);
+  for (uint32_t i = 0; i < kIpv4Bytes; i += 2) out->ip_sum += load_be16(ip + i);
 }
 
 void put_ipv6(const PathAddress& a, uint8_t* ip) {
@@ -168,10 +165,10 @@ void make_template(const PathAddress& a, FrameTemplate* out) {
     put_ipv4(a, out, p);
   else
     put_ipv6(a, p);
-  p += ipv4 ? kIpv4Size : kIpv6Size;
+  p += ipv4 ? kIpv4Bytes : kIpv6Bytes;
   store_be16(p, a.udp_sport);
   store_be16(p + 2, kRocePort);
-  out->length = static_cast<uint8_t>(p + kUdpSize - out->bytes);
+  out->length = static_cast<uint8_t>(p + kUdpBytes - out->bytes);
 }
 
 uint32_t roce_frame_len(const FrameTemplate& path, uint8_t opcode, uint32_t payload_len) {
@@ -183,11 +180,11 @@ uint8_t* begin_roce_frame(const FrameTemplate& path, const BthFields& bth, uint3
   const uint32_t end = roce_frame_len(path, bth.opcode, payload_len);
   std::memcpy(frame, path.bytes, path.length);
   uint8_t* ip = frame + path.l3;
-  uint8_t* udp = frame + path.length - kUdpSize;
-  const uint16_t udp_len = static_cast<uint16_t>(end - (path.length - kUdpSize));
+  uint8_t* udp = frame + path.length - kUdpBytes;
+  const uint16_t udp_len = static_cast<uint16_t>(end - (path.length - kUdpBytes));
   store_be16(udp + 4, udp_len);
   if (path.ip_version == 4) {
-    const uint16_t total = static_cast<uint16_t>(kIpv4Size + udp_len);
+    const uint16_t total = static_cast<uint16_t>(kIpv4Bytes + udp_len);
     uint32_t sum = path.ip_sum + total;
     sum = (sum & 0xffff) + (sum >> 16);
     sum = (sum & 0xffff) + (sum >> 16);
@@ -214,7 +211,7 @@ void finish_roce_frame(const FrameTemplate& path, uint8_t opcode, uint32_t paylo
   const uint32_t body = op_info(opcode).ext_len + payload_len;
   const uint32_t pad = -payload_len & 3;
   std::memset(frame + ext + body, 0, pad);
-  uint32_t crc = icrc_prefix(frame + path.l3, path.length - kUdpSize - path.l3);
+  uint32_t crc = icrc_prefix(frame + path.l3, path.length - kUdpBytes - path.l3);
   crc = crc32(crc, frame + ext, body + pad);
   store_le(frame + ext + body + pad, crc);
 }
