@@ -117,6 +117,34 @@ static void verna_cmdq_record(struct verna_dev *vdev, struct verna_cmd_slot *slo
 			     rec->detail, rec->result, rec->latency_ns);
 }
 
+/**
+ * verna_cmdq_view - look at the admin queue and the last commands
+ * @vdev: the card
+ *
+ * Return: a copy for kfree(), or NULL without memory.
+ */
+struct verna_cmdq_view *verna_cmdq_view(struct verna_dev *vdev)
+{
+	struct verna_cmdq *q = &vdev->cmdq;
+	struct verna_cmdq_view *view;
+	u32 first, i;
+
+	view = kmalloc(sizeof(*view), GFP_KERNEL);
+	if (!view)
+		return NULL;
+	spin_lock_irq(&q->lock);
+	view->prod = q->prod;
+	view->cons = q->cons;
+	view->open = q->open;
+	view->events = q->events;
+	view->num = min_t(u32, q->history_next, VERNA_CMD_HISTORY);
+	first = q->history_next - view->num;
+	for (i = 0; i < view->num; i++)
+		view->history[i] = q->history[(first + i) % VERNA_CMD_HISTORY];
+	spin_unlock_irq(&q->lock);
+	return view;
+}
+
 /* Takes one completion; false if there is none or it makes no sense. */
 static bool verna_cmdq_take(struct verna_dev *vdev, bool *broken)
 {

@@ -62,7 +62,7 @@ struct verna_cmd_slot {
 	u16 opcode;
 };
 
-/** struct verna_cmd_record - one line of the history in debugfs */
+/** struct verna_cmd_record - one line of the history in debugfs and in the reporter's dump */
 struct verna_cmd_record {
 	u16 opcode;
 	u16 id;
@@ -107,6 +107,24 @@ struct verna_cmdq {
 	struct verna_cmd_slot slots[VERNA_AQ_SIZE];
 	struct verna_cmd_record history[VERNA_CMD_HISTORY];
 	u32 history_next;
+};
+
+/**
+ * struct verna_cmdq_view - the admin queue at one moment, for people
+ * @prod: commands posted
+ * @cons: completions taken
+ * @open: commands are accepted
+ * @events: vector 0 tells of completions
+ * @num: records in @history
+ * @history: the last commands, the oldest first
+ */
+struct verna_cmdq_view {
+	u32 prod;
+	u32 cons;
+	bool open;
+	bool events;
+	u32 num;
+	struct verna_cmd_record history[VERNA_CMD_HISTORY];
 };
 
 /**
@@ -293,6 +311,7 @@ void verna_cmdq_close(struct verna_dev *vdev);
 void verna_cmdq_stop(struct verna_dev *vdev);
 void verna_cmdq_poll(struct verna_dev *vdev);
 void verna_cmdq_fail(struct verna_dev *vdev, const char *why);
+struct verna_cmdq_view *verna_cmdq_view(struct verna_dev *vdev);
 const char *verna_cmd_name(u16 opcode);
 
 /* irq.c */

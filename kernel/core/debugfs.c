@@ -109,29 +109,23 @@ DEFINE_SHOW_ATTRIBUTE(eqs);
 static int commands_show(struct seq_file *s, void *unused)
 {
 	struct verna_dev *vdev = s->private;
-	struct verna_cmdq *q = &vdev->cmdq;
-	struct verna_cmd_record *copy;
-	u32 next, i;
+	struct verna_cmdq_view *view;
+	u32 i;
 
-	copy = kmalloc(sizeof(q->history), GFP_KERNEL);
-	if (!copy)
+	view = verna_cmdq_view(vdev);
+	if (!view)
 		return -ENOMEM;
-	spin_lock_irq(&q->lock);
-	memcpy(copy, q->history, sizeof(q->history));
-	next = q->history_next;
-	seq_printf(s, "posted %u done %u %s %s\n", q->prod, q->cons,
-		   q->open ? "open" : "closed", q->events ? "events" : "polling");
-	spin_unlock_irq(&q->lock);
-
-	for (i = next - min_t(u32, next, VERNA_CMD_HISTORY); i != next; i++) {
-		const struct verna_cmd_record *rec = &copy[i % VERNA_CMD_HISTORY];
+	seq_printf(s, "posted %u done %u %s %s\n", view->prod, view->cons,
+		   view->open ? "open" : "closed", view->events ? "events" : "polling");
+	for (i = 0; i < view->num; i++) {
+		const struct verna_cmd_record *rec = &view->history[i];
 
 		seq_printf(s, "%12lld us  id %5u  %-15s status %u detail %u result %llu  %llu us\n",
 			   ktime_to_us(rec->posted), rec->id,
 			   verna_cmd_name(rec->opcode), rec->status, rec->detail,
 			   rec->result, div_u64(rec->latency_ns, 1000));
 	}
-	kfree(copy);
+	kfree(view);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(commands);

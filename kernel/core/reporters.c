@@ -151,23 +151,17 @@ static int verna_cmd_dump(struct devlink_health_reporter *reporter,
 			  struct netlink_ext_ack *extack)
 {
 	struct verna_dev *vdev = devlink_health_reporter_priv(reporter);
-	struct verna_cmdq *q = &vdev->cmdq;
-	struct verna_cmd_record *copy;
-	u32 next, i;
+	struct verna_cmdq_view *view;
+	u32 i;
 
-	copy = kmalloc(sizeof(q->history), GFP_KERNEL);
-	if (!copy)
+	view = verna_cmdq_view(vdev);
+	if (!view)
 		return -ENOMEM;
-	spin_lock_irq(&q->lock);
-	memcpy(copy, q->history, sizeof(q->history));
-	next = q->history_next;
-	spin_unlock_irq(&q->lock);
-
 	devlink_fmsg_arr_pair_nest_start(fmsg, "commands");
-	for (i = next - min(next, VERNA_CMD_HISTORY); i != next; i++)
-		verna_cmd_dump_record(fmsg, &copy[i % VERNA_CMD_HISTORY]);
+	for (i = 0; i < view->num; i++)
+		verna_cmd_dump_record(fmsg, &view->history[i]);
 	devlink_fmsg_arr_pair_nest_end(fmsg);
-	kfree(copy);
+	kfree(view);
 	return 0;
 }
 

@@ -62,6 +62,8 @@ void verna_features_setup(struct verna_eth *eth)
 		netdev->hw_features |= VERNA_NETIF_F_VLAN;
 	if (caps & VERNA_ETH_F_RX_MERGE)
 		netdev->hw_features |= NETIF_F_GRO_HW;
+	if (verna_steer_supported(eth))
+		netdev->hw_features |= NETIF_F_NTUPLE;
 	netdev->features = netdev->hw_features | NETIF_F_HIGHDMA;
 	eth->params.merge = !!(netdev->features & NETIF_F_GRO_HW);
 	/* Off at first: what is offloaded is scheduled twice, in the qdisc and in the card. */

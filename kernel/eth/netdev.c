@@ -158,10 +158,6 @@ static void verna_netdev_setup(struct verna_eth *eth)
 	netdev->max_mtu = caps->eth.max_mtu;
 	verna_features_setup(eth);
 	verna_tx_offload_init(eth);
-	if (verna_steer_supported(eth)) {
-		netdev->hw_features |= NETIF_F_NTUPLE;
-		netdev->features |= NETIF_F_NTUPLE;
-	}
 	netif_carrier_off(netdev);
 }
 

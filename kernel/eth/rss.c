@@ -9,7 +9,13 @@
 
 #include "eth.h"
 
-static void verna_rss_spread(struct verna_eth *eth, struct verna_rss_ctx *ctx, u32 num)
+/**
+ * verna_rss_spread - fill the table of a context evenly
+ * @eth: interface
+ * @ctx: context
+ * @num: queues
+ */
+void verna_rss_spread(struct verna_eth *eth, struct verna_rss_ctx *ctx, u32 num)
 {
 	u32 i;
 
@@ -179,6 +185,35 @@ int verna_rss_change(struct verna_eth *eth, struct verna_rss_ctx *ctx,
 	return 0;
 }
 
+/**
+ * verna_rss_modify - change a context that exists as ethtool -X asks
+ * @eth: interface
+ * @id: context
+ * @rxfh: what is asked for
+ * @extack: why not
+ *
+ * Return: 0 or an error; the context is as it was then.
+ */
+int verna_rss_modify(struct verna_eth *eth, u32 id, const struct ethtool_rxfh_param *rxfh,
+		     struct netlink_ext_ack *extack)
+{
+	struct verna_rss_ctx *ctx;
+	int err = -ENOMEM;
+
+	mutex_lock(&eth->rss.lock);
+	ctx = verna_rss_clone(eth, id);
+	if (!ctx)
+		goto unlock;
+	err = verna_rss_change(eth, ctx, rxfh, extack);
+	if (err)
+		kfree(ctx);
+	else
+		err = verna_rss_replace(eth, id, ctx);
+unlock:
+	mutex_unlock(&eth->rss.lock);
+	return err;
+}
+
 /** verna_rss_xfrm - RXH_XFRM_* of a context @ctx: context */
 u8 verna_rss_xfrm(const struct verna_rss_ctx *ctx)
 {
@@ -242,23 +277,8 @@ int verna_set_rxfh(struct net_device *netdev, struct ethtool_rxfh_param *rxfh,
 		   struct netlink_ext_ack *extack)
 {
 	struct verna_eth *eth = netdev_priv(netdev);
-	struct verna_rss_ctx *ctx;
-	int err = -ENOMEM;
 
-	if (!eth->rss.size)
-		return -EOPNOTSUPP;
-	mutex_lock(&eth->rss.lock);
-	ctx = verna_rss_clone(eth, 0);
-	if (!ctx)
-		goto unlock;
-	err = verna_rss_change(eth, ctx, rxfh, extack);
-	if (err)
-		kfree(ctx);
-	else
-		err = verna_rss_replace(eth, 0, ctx);
-unlock:
-	mutex_unlock(&eth->rss.lock);
-	return err;
+	return eth->rss.size ? verna_rss_modify(eth, 0, rxfh, extack) : -EOPNOTSUPP;
 }
 
 static void verna_rss_ctx_init(struct verna_eth *eth, struct verna_rss_ctx *ctx)

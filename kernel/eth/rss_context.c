@@ -29,7 +29,6 @@ int verna_create_rxfh_context(struct net_device *netdev, struct ethtool_rxfh_con
 	struct verna_eth *eth = netdev_priv(netdev);
 	struct verna_rss_ctx *ctx;
 	int err = -ENOMEM;
-	u32 i;
 
 	if (rxfh->rss_context >= eth->rss.max) {
 		NL_SET_ERR_MSG(extack, "the card has no more RSS contexts");
@@ -39,8 +38,7 @@ int verna_create_rxfh_context(struct net_device *netdev, struct ethtool_rxfh_con
 	ctx = verna_rss_clone(eth, 0);
 	if (!ctx)
 		goto unlock;
-	for (i = 0; i < eth->rss.size; i++)
-		ctx->table[i] = ethtool_rxfh_indir_default(i, eth->params.num);
+	verna_rss_spread(eth, ctx, eth->params.num);
 	err = verna_rss_change(eth, ctx, rxfh, extack);
 	if (err) {
 		kfree(ctx);
@@ -58,22 +56,7 @@ int verna_modify_rxfh_context(struct net_device *netdev, struct ethtool_rxfh_con
 			      const struct ethtool_rxfh_param *rxfh,
 			      struct netlink_ext_ack *extack)
 {
-	struct verna_eth *eth = netdev_priv(netdev);
-	struct verna_rss_ctx *ctx;
-	int err = -ENOMEM;
-
-	mutex_lock(&eth->rss.lock);
-	ctx = verna_rss_clone(eth, rxfh->rss_context);
-	if (!ctx)
-		goto unlock;
-	err = verna_rss_change(eth, ctx, rxfh, extack);
-	if (err)
-		kfree(ctx);
-	else
-		err = verna_rss_replace(eth, rxfh->rss_context, ctx);
-unlock:
-	mutex_unlock(&eth->rss.lock);
-	return err;
+	return verna_rss_modify(netdev_priv(netdev), rxfh->rss_context, rxfh, extack);
 }
 
 int verna_remove_rxfh_context(struct net_device *netdev, struct ethtool_rxfh_context *shown,

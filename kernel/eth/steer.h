@@ -82,6 +82,9 @@ struct verna_arfs {
 int verna_rss_init(struct verna_eth *eth);
 void verna_rss_free(struct verna_eth *eth);
 void verna_rss_default_table(struct verna_eth *eth, u32 num);
+void verna_rss_spread(struct verna_eth *eth, struct verna_rss_ctx *ctx, u32 num);
+int verna_rss_modify(struct verna_eth *eth, u32 id, const struct ethtool_rxfh_param *rxfh,
+		     struct netlink_ext_ack *extack);
 int verna_rss_apply(struct verna_eth *eth);
 int verna_rss_replay(struct verna_eth *eth);
 struct verna_rss_ctx *verna_rss_clone(struct verna_eth *eth, u32 id);
