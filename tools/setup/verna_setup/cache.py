@@ -20,6 +20,7 @@ from pathlib import Path
 from .log import Log, SetupError, say
 
 REPO = Path(__file__).resolve().parents[3]
+CHECKOUT = hashlib.sha256(str(REPO).encode()).hexdigest()[:8]  # its name in the cache
 STAMP = ".verna-complete"
 HEX = "[0-9a-f]" * 12  # a key, as a pattern
 KEEP = 4  # artefacts of one kind that stay: a few branches' worth
@@ -60,6 +61,11 @@ def key_of(*parts: str | Path) -> str:
         else:
             digest.update(part.encode())
     return digest.hexdigest()[:12]
+
+
+def build_lock(name: str):
+    """Lets one set-up at a time work in a build folder of this checkout."""
+    return lock(f"{name}-build-{CHECKOUT}")
 
 
 @contextlib.contextmanager
@@ -126,14 +132,16 @@ def remove(path: Path) -> None:
     shutil.rmtree(trash, ignore_errors=True)
 
 
-def sweep(kind: str) -> None:
-    """Clears what killed set-ups left. Whoever holds the kind's lock is the only one at work."""
+def sweep(name: str) -> None:
+    """Clears what killed set-ups left. Whoever holds an artefact's lock is the only one at work
+    on it; what others left is theirs, or nobody's after a day."""
     folder = cache_root() / "tmp"
-    for pattern in (f"{kind}-{HEX}.*", "trash-*"):
-        for left in folder.glob(pattern):
-            shutil.rmtree(left, ignore_errors=True)
-            if left.is_file():
-                left.unlink(missing_ok=True)
+    yesterday = time.time() - 86400
+    aged = [path for path in folder.glob(f"*-{HEX}.*") if path.lstat().st_mtime < yesterday]
+    for left in [*folder.glob(f"{name}.*"), *folder.glob("trash-*"), *aged]:
+        shutil.rmtree(left, ignore_errors=True)
+        if left.is_file():
+            left.unlink(missing_ok=True)
 
 
 def artefact(kind: str, parts: list[str | Path], recipe, seconds: float) -> Path:
@@ -145,11 +153,12 @@ def artefact(kind: str, parts: list[str | Path], recipe, seconds: float) -> Path
         if path.is_dir():
             os.utime(path)
             return path
-        with lock(kind):
+        with lock(path.name):
             if not path.is_dir():
-                sweep(kind)
+                sweep(path.name)
                 make(path, lambda: key_of(*parts) == key, recipe, seconds)
-                prune(kind, path)
+                with lock(kind):
+                    prune(kind, path)
 
 
 def make(path: Path, unchanged, recipe, seconds: float) -> None:

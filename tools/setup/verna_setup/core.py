@@ -4,12 +4,11 @@
 Also the host's C++ tools, which are built in the same way.
 """
 
-import hashlib
 import shutil
 from pathlib import Path
 
 from . import sdk as sdk_module
-from .cache import REPO, artefact, cache_root, lock
+from .cache import CHECKOUT, REPO, artefact, build_lock, cache_root
 from .log import Log
 
 CORE = REPO / "qemu-device/core"
@@ -18,8 +17,7 @@ CONTRACT = REPO / "kernel/include"
 
 def build_folder(name: str) -> Path:
     """A build directory of this checkout; others of the same machine have theirs."""
-    place = hashlib.sha256(str(REPO).encode()).hexdigest()[:8]
-    folder = cache_root() / "build" / place / name
+    folder = cache_root() / "build" / CHECKOUT / name
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -37,7 +35,7 @@ def build(sdk: Path) -> Path | None:
         return None
 
     def recipe(work: Path, log: Log) -> None:
-        with lock("core-build"):
+        with build_lock("core"):
             folder = build_folder("core")
             cmake(sdk, log, CORE, folder, "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
                   "-DCMAKE_POSITION_INDEPENDENT_CODE=ON", targets=("verna_core",))

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from . import sdk as sdk_module
-from .cache import cache_root, lock, progress
+from .cache import build_lock, cache_root, progress
 from .core import build_folder
 from .log import Log
 from .unit import TESTS
@@ -25,7 +25,7 @@ def build() -> list[Path]:
     sdk = sdk_module.build()
     folder = build_folder("fuzz")
     log = Log.for_step(cache_root(), "fuzz-build")
-    with lock("fuzz-build"), progress("fuzz", 120, log):
+    with build_lock("fuzz"), progress("fuzz", 120, log):
         sdk_module.run(sdk, log, ["cmake", "-G", "Ninja", "-S", TESTS, "-B", folder, *OPTIONS])
         names = targets(sdk, folder)
         if names:

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from . import sdk as sdk_module
-from .cache import REPO, artefact, at_work, lock, sync
+from .cache import REPO, artefact, at_work, build_lock, sync
 from .core import build_folder
 from .kernels import STOCK, Kernel
 from .log import Log, SetupError
@@ -30,7 +30,7 @@ def build(sdk: Path, kernel: Kernel) -> Path | None:
 
     def recipe(work: Path, log: Log) -> None:
         folder = build_folder(f"kernel{kernel.suffix}")
-        with lock(f"kernel{kernel.suffix}-build"), at_work(folder):
+        with build_lock(f"kernel{kernel.suffix}"), at_work(folder):
             sync(KERNEL, folder, keep=is_product)
             sdk_module.run(sdk, log, ["make", "-C", kernel.headers, f"M={folder}", "W=1", "-j2",
                                       *strict, "modules"])

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from . import sdk as sdk_module
-from .cache import REPO, cache_root, lock, progress
+from .cache import REPO, build_lock, cache_root, progress
 from .core import build_folder, cmake
 from .log import Log
 
@@ -18,7 +18,7 @@ def build() -> Path:
     """The build folder, up to date."""
     folder = build_folder("unit")
     log = Log.for_step(cache_root(), "unit-build")
-    with lock("unit-build"), progress("unit", 120, log):
+    with build_lock("unit"), progress("unit", 120, log):
         cmake(sdk_module.build(), log, TESTS, folder, *OPTIONS)
     return folder
 

@@ -4,7 +4,7 @@
 import shutil
 from pathlib import Path
 
-from .cache import REPO, artefact, lock
+from .cache import REPO, artefact, build_lock
 from .core import build_folder, cmake
 from .log import Log
 
@@ -15,7 +15,7 @@ def build(sdk: Path) -> Path:
     """The program."""
 
     def recipe(work: Path, log: Log) -> None:
-        with lock("vernactl-build"):
+        with build_lock("vernactl"):
             folder = build_folder("vernactl")
             cmake(sdk, log, SOURCE, folder, targets=("vernactl",))
             shutil.copy2(folder / "vernactl", work)
