@@ -158,6 +158,23 @@ static int verna_channels_create(struct verna_eth *eth, struct verna_channels *c
 }
 
 /**
+ * verna_xps_default - give TX queues to the CPUs of their interrupts
+ * @eth: interface
+ * @num: TX queues
+ *
+ * Only queues that are new: of the others the administrator may have decided. The
+ * stack itself forgets queues that go, netif_set_real_num_tx_queues().
+ */
+void verna_xps_default(struct verna_eth *eth, u32 num)
+{
+	u32 i;
+
+	for (i = eth->xps_queues; i < num; i++)
+		netif_set_xps_queue(eth->netdev, verna_comp_affinity(eth->vdev, i), i);
+	eth->xps_queues = num;
+}
+
+/**
  * verna_channels_start - create a set in the card and let it run
  * @eth: interface; rtnl is held
  * @chans: set, fresh or stopped
@@ -178,10 +195,9 @@ int verna_channels_start(struct verna_eth *eth, struct verna_channels *chans)
 		return err;
 	}
 	verna_arfs_start(eth, chans->num);
-	for (i = 0; i < chans->num; i++) {
-		netif_set_xps_queue(eth->netdev, verna_comp_affinity(eth->vdev, i), i);
+	verna_xps_default(eth, chans->num);
+	for (i = 0; i < chans->num; i++)
 		verna_napi_start(chans->chan[i]);
-	}
 	eth->chans = chans;
 	/* XDP may send from now on, see verna_xdp_lock_queue(). */
 	smp_store_release(&eth->tx_open, true);

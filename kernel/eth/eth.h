@@ -449,6 +449,7 @@ struct verna_hw_totals {
  * @chans: set in use, NULL while closed; rtnl, and the TX path while queues run
  * @restarting: TX queues stand still on purpose
  * @tx_open: @chans may be sent with; read under a TX queue's lock
+ * @xps_queues: TX queues that were given CPUs; rtnl
  * @xdp_prog: program of all RX queues, NULL if there is none; written under rtnl
  * @speed: Mbit/s
  * @max_channels: limit of card and vectors; entries of @stats
@@ -480,6 +481,7 @@ struct verna_eth {
 	struct verna_channels *chans;
 	bool restarting;
 	bool tx_open;
+	u32 xps_queues;
 	struct bpf_prog *xdp_prog;
 	u32 speed;
 	u32 max_channels;
@@ -506,6 +508,7 @@ struct verna_eth {
 struct verna_channels *verna_channels_alloc(struct verna_eth *eth,
 					    const struct verna_params *params);
 void verna_channels_free(struct verna_channels *chans);
+void verna_xps_default(struct verna_eth *eth, u32 num);
 int verna_channels_start(struct verna_eth *eth, struct verna_channels *chans);
 void verna_channels_stop(struct verna_eth *eth, struct verna_channels *chans);
 

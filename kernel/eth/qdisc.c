@@ -140,8 +140,10 @@ static void verna_tell_stack(struct verna_eth *eth)
 		netdev_set_tc_queue(netdev, i, tcs->tc[i].count, tcs->tc[i].offset);
 	for (i = 0; tcs->num && i <= TC_BITMASK; i++)
 		netdev_set_prio_tc_map(netdev, i, tcs->prio[i]);
-	for (i = 0; eth->chans && i < eth->chans->num; i++)
-		netif_set_xps_queue(netdev, verna_comp_affinity(eth->vdev, i), i);
+	/* netdev_reset_tc() has forgotten all. */
+	eth->xps_queues = 0;
+	if (eth->chans)
+		verna_xps_default(eth, eth->chans->num);
 }
 
 static int verna_set_tcs(struct verna_eth *eth, const struct verna_tcs *tcs)
