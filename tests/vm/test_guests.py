@@ -76,6 +76,15 @@ def test_memory_lock_is_unlimited(pair):
     assert pair[0].run("ulimit -l").out == "unlimited\n"
 
 
+def test_seconds_are_as_long_as_the_hosts(pair):
+    """However busy the host was while the guest's kernel started."""
+    def both() -> tuple[float, float]:
+        return time.monotonic(), float(pair[0].run("cat /proc/uptime", check=True).out.split()[0])
+
+    (host, own), _, (host_later, own_later) = both(), time.sleep(4), both()
+    assert 0.7 < (own_later - own) / (host_later - host) < 1.4
+
+
 def test_qmp_link_state_reaches_the_guest(pair):
     guest, _ = pair
     carrier = f"cat /sys/class/net/{guest.netdev('virtio_net')}/carrier"

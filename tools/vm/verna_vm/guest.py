@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from . import accel as accelerators
+from . import tsc
 from .agent import Agent, CommandFailed, GuestGone, Process, Result, shell_quote
 from .devices import Card, Nic
 from .launch import artefacts, die_with_parent, patience, program, with_sdk
@@ -73,8 +74,8 @@ class Guest:
 
     def _disk_arguments(self, setup: dict) -> list[str]:
         layers = [self.root or setup["root"], setup["modules"], setup["layer"], *self.layers]
-        result = ["-append", f"{KERNEL_OPTIONS} guest.layers={len(layers)} "
-                  f"guest.name={self.name} {self.append}"]
+        result = ["-append", f"{KERNEL_OPTIONS} {tsc.kernel_option(self.accel)} "
+                  f"guest.layers={len(layers)} guest.name={self.name} {self.append}"]
         for index, layer in enumerate(layers):
             result += ["-drive", f"file={layer},format=raw,if=none,readonly=on,id=layer{index},"
                        "file.locking=off",
