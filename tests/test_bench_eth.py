@@ -21,10 +21,11 @@ def test_interrupts_of_one_device_are_summed_over_cpus():
     assert meters.parse_interrupts(INTERRUPTS, ["interrupts"]) == 0
 
 
-def test_what_arrived_counts_over_the_time_of_sending():
+def test_what_arrived_counts_over_the_time_of_the_client():
     end = {"sum_sent": {"bytes": 900, "seconds": 2.0}, "sum_received": {"bytes": 800,
-                                                                        "seconds": 0.1}}
-    assert loads.received({"end": end}) == (800, 2.0)
+                                                                        "seconds": 0.5}}
+    assert loads.received({"end": end}, reverse=False) == (800, 2.0)
+    assert loads.received({"end": end}, reverse=True) == (800, 0.5)
 
 
 @pytest.mark.parametrize("stage, on, refused, applies", [

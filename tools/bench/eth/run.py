@@ -85,7 +85,7 @@ class Measurement:
     def row(self, stage: stages.Stage, load: loads.Load) -> None:
         """The median run (by throughput) of the loads that bars are about, one run of others."""
         name = f"{self.peer.name} {stage.name} {load.name}"
-        name = name.replace(" ", "-").replace("<-", "in").replace("->", "out")
+        name = name.replace("<-", "in").replace("->", "out").replace(" ", "-").replace("/", "-")
         runs = self.options.runs if load.name.startswith(BAR_LOAD) else 1
         rows = [self.once(stage, load, self.report.folder / f"{name}.{number}.log")
                 for number in range(runs)]
