@@ -124,7 +124,8 @@ void verna_cq_remove_qp(struct verna_cq *cq, struct verna_qp_link *link)
  * The entry stays valid until verna_cq_publish().
  *
  * Return: the entry, or NULL if there is none. Entries of queue pairs that are
- * gone are passed over, a ring of them at most.
+ * gone are passed over, a ring of them at most. On a dead device it is followed
+ * by entries for all that is outstanding.
  */
 const struct verna_cqe *verna_cq_next(struct verna_cq *cq, struct verna_wq **wq)
 {
@@ -133,8 +134,10 @@ const struct verna_cqe *verna_cq_next(struct verna_cq *cq, struct verna_wq **wq)
 	uint32_t qpn;
 
 	for (passed = 0; passed <= cq->mask; passed++) {
-		if (!verna_cqe_valid(cq, cq->cons))
-			return NULL;
+		if (unlikely(cq->flushing) || !verna_cqe_valid(cq, cq->cons))
+			return likely(verna_cq_alive(cq)) ?
+				       NULL :
+				       verna_cq_flush(cq, wq);
 		udma_from_device_barrier();
 		cqe = verna_cqe_at(cq, cq->cons++);
 		qpn = le32toh(cqe->id);
@@ -359,6 +362,7 @@ struct ibv_cq_ex *verna_create_cq_ex(struct ibv_context *ibctx,
 		entries = 1u << ctx->log_max_cqes;
 	cq->mask = entries - 1;
 	cq->log_size = __builtin_ctz(entries);
+	cq->status = ctx->status;
 	verna_lock_init(&cq->lock, verna_cq_locks(attr));
 	ret = verna_buf_alloc(ctx, &cq->buf, VERNA_CQ_RING_OFFSET +
 			      (size_t)entries * sizeof(struct verna_cqe));

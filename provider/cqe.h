@@ -24,8 +24,18 @@ static inline bool verna_cqe_valid(const struct verna_cq *cq, uint32_t index)
 }
 
 /*
+ * Does the card still write entries? The driver never says so again once it said
+ * no. Only who finds no entry needs to ask.
+ */
+static inline bool verna_cq_alive(const struct verna_cq *cq)
+{
+	return *(const volatile uint32_t *)&cq->status->alive;
+}
+
+/*
  * A look without the lock, for those who poll in a loop. cons must be the same
- * before and after, else another poller was at work and the lock has to tell.
+ * before and after, else another poller was at work and the lock has to tell. On
+ * a dead device it has to tell as well.
  */
 static inline bool verna_cq_is_empty(const struct verna_cq *cq)
 {
@@ -35,7 +45,7 @@ static inline bool verna_cq_is_empty(const struct verna_cq *cq)
 	if (verna_cqe_valid(cq, index))
 		return false;
 	atomic_thread_fence(memory_order_acquire);
-	return *cons == index;
+	return *cons == index && likely(verna_cq_alive(cq));
 }
 
 /** verna_wc_status - VERNA_CQE_* to IBV_WC_* */

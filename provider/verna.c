@@ -50,10 +50,16 @@ static int verna_query_port(struct ibv_context *ibctx, uint8_t port,
 	return ibv_cmd_query_port(ibctx, port, attr, &cmd, sizeof(cmd));
 }
 
+static size_t verna_status_size(struct ibv_context *ibctx)
+{
+	return to_vdev(ibctx->device)->page_size;
+}
+
 static void verna_free_context(struct ibv_context *ibctx)
 {
 	struct verna_context *ctx = to_vctx(ibctx);
 
+	munmap((void *)ctx->status, verna_status_size(ibctx));
 	munmap(ctx->uar, VERNA_UAR_SIZE);
 	verbs_uninit_context(&ctx->vctx);
 	free(ctx);
@@ -115,9 +121,16 @@ static struct verbs_context *verna_alloc_context(struct ibv_device *ibdev,
 	if (ctx->uar == MAP_FAILED)
 		goto err_uninit;
 
+	ctx->status = mmap(NULL, verna_status_size(&ctx->vctx.context),
+			   PROT_READ, MAP_SHARED, cmd_fd, drv->status_offset);
+	if (ctx->status == MAP_FAILED)
+		goto err_unmap;
+
 	verbs_set_ops(&ctx->vctx, &verna_context_ops);
 	return &ctx->vctx;
 
+err_unmap:
+	munmap(ctx->uar, VERNA_UAR_SIZE);
 err_uninit:
 	verbs_uninit_context(&ctx->vctx);
 	free(ctx);

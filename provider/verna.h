@@ -19,6 +19,7 @@
 #include "hw/verna_queue.h"
 #include "hw/verna_rdma.h"
 #include "ring.h"
+#include "uapi/rdma/verna-abi.h"
 
 struct verna_device {
 	struct verbs_device vdev;
@@ -28,6 +29,7 @@ struct verna_device {
 /**
  * struct verna_context - an open device
  * @uar: doorbell page, write only
+ * @status: the driver's word on the device, read only
  * @max_inline: bytes of inline data of a send request
  * @max_send_sge: data segments of a send request
  * @max_recv_sge: data segments of a receive request
@@ -37,6 +39,7 @@ struct verna_device {
 struct verna_context {
 	struct verbs_context vctx;
 	void *uar;
+	const struct verna_ib_status *status;
 	uint32_t max_inline;
 	uint32_t max_send_sge;
 	uint32_t max_recv_sge;
@@ -108,6 +111,9 @@ struct verna_qp_map {
  * @arm_sn: sequence number of the last arming
  * @armed_next: armed for any entry and no event seen since
  * @cur: extended polling: entry that the readers look at
+ * @status: of the context
+ * @flushing: the device is dead and the card's last entry is consumed
+ * @flushed: made by us: what the card would have written for a flushed request
  */
 struct verna_cq {
 	struct verbs_cq vcq;
@@ -122,6 +128,9 @@ struct verna_cq {
 	uint32_t arm_sn;
 	atomic_bool armed_next;
 	const struct verna_cqe *cur;
+	const struct verna_ib_status *status;
+	bool flushing;
+	struct verna_cqe flushed;
 	struct verna_buf buf;
 };
 
@@ -238,6 +247,10 @@ void verna_cq_remove_qp(struct verna_cq *cq, struct verna_qp_link *link);
 void verna_cq_clean(struct verna_cq *cq, uint32_t qpn);
 const struct verna_cqe *verna_cq_next(struct verna_cq *cq,
 				      struct verna_wq **wq);
+
+/* flush.c */
+const struct verna_cqe *verna_cq_flush(struct verna_cq *cq,
+				       struct verna_wq **wq);
 
 /** verna_cq_publish - entries before cons are read: the card may write there */
 static inline void verna_cq_publish(struct verna_cq *cq)

@@ -43,10 +43,12 @@ static void vib_cq_event(struct verna_core_cq *hw, enum verna_event_type type)
 
 /**
  * vib_cq_fire() - deliver the completion event that the card cannot deliver
- * @cq: CQ of the kernel
+ * @cq: CQ
  *
- * Any context. Does nothing unless the CQ is armed and requests are left to be
- * flushed: a CQ that is about to be freed has neither QPs nor requests.
+ * Any context. For the kernel it does nothing unless the CQ is armed and
+ * requests are left to be flushed: a CQ that is about to be freed has neither
+ * QPs nor requests. Of a CQ of user space neither is known; an event too many
+ * does no harm there.
  */
 void vib_cq_fire(struct vib_cq *cq)
 {
@@ -54,7 +56,8 @@ void vib_cq_fire(struct vib_cq *cq)
 	bool fire;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	fire = cq->armed != VERNA_ARM_NONE && vib_flush_pending(cq);
+	fire = cq->umem ||
+	       (cq->armed != VERNA_ARM_NONE && vib_flush_pending(cq));
 	if (fire)
 		cq->armed = VERNA_ARM_NONE;
 	spin_unlock_irqrestore(&cq->lock, flags);
@@ -208,7 +211,6 @@ int vib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		err = vib_udata_out(udata, &resp, sizeof(resp));
 		if (err)
 			goto err_hw;
-		return 0;
 	}
 
 	spin_lock_irq(&dev->cq_lock);

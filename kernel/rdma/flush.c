@@ -6,7 +6,8 @@
  * kernel's verbs must still get a completion for every request they posted, or
  * they would wait for ever on their way out. So from then on polling a CQ, after
  * the last entry of the card, flushes the requests of its QPs in software, and
- * events that the card owes are delivered by us.
+ * events that the card owes are delivered by us. Processes do the same for their
+ * queues, which only they know, when the status page says so.
  */
 #include <rdma/ib_verbs.h>
 
@@ -40,6 +41,8 @@ void vib_mark_dead(struct vib_dev *dev)
 	if (xchg(&dev->dead, true))
 		return;
 
+	/* Before the events: whoever is woken by one has to see it. */
+	WRITE_ONCE(dev->status->alive, 0);
 	ibdev_info(&dev->ibdev, "the card is down, outstanding requests are flushed\n");
 	spin_lock_irqsave(&dev->cq_lock, flags);
 	list_for_each_entry(cq, &dev->cqs, node)

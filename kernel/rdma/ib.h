@@ -40,8 +40,9 @@
  * @netdev: its Ethernet side; unregistered only after this device
  * @qps: QPN to &struct vib_qp, for completions and events; irq-safe lock
  * @cq_lock: guards @cqs
- * @cqs: CQs of the kernel, by vib_cq.node
+ * @cqs: all CQs, by vib_cq.node
  * @dead: the card executes nothing any more, see flush.c; never turns back
+ * @status: tells user space the same; a page of its own
  * @port_active: last port state that was announced; used under RTNL only
  * @netdev_nb: watches @netdev
  * @events: subscription to the card's asynchronous events
@@ -55,6 +56,7 @@ struct vib_dev {
 	spinlock_t cq_lock;		/* @cqs */
 	struct list_head cqs;
 	bool dead;
+	struct verna_ib_status *status;
 	bool port_active;
 	struct notifier_block netdev_nb;
 	struct verna_event_handler events;
@@ -65,10 +67,12 @@ struct vib_dev {
  * @ibuc: core part
  * @uar_entry: the doorbell page's mmap entry, which owns the page
  * @uar_index: its number
+ * @status_entry: mmap entry of the device's status page
  */
 struct vib_ucontext {
 	struct ib_ucontext ibuc;
 	struct rdma_user_mmap_entry *uar_entry;
+	struct rdma_user_mmap_entry *status_entry;
 	u32 uar_index;
 };
 

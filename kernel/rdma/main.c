@@ -114,6 +114,31 @@ static void vib_init(struct vib_dev *dev, struct verna_dev *core)
 	ib_set_device_ops(ibdev, &vib_ops);
 }
 
+static struct vib_dev *vib_alloc(struct verna_dev *core)
+{
+	struct vib_dev *dev;
+
+	dev = ib_alloc_device(vib_dev, ibdev);
+	if (!dev)
+		return NULL;
+
+	dev->status = (void *)get_zeroed_page(GFP_KERNEL);
+	if (!dev->status) {
+		ib_dealloc_device(&dev->ibdev);
+		return NULL;
+	}
+	dev->status->alive = 1;
+	vib_init(dev, core);
+	return dev;
+}
+
+/* Unregistered, or never registered: nobody maps the page. */
+static void vib_free(struct vib_dev *dev)
+{
+	free_page((unsigned long)dev->status);
+	ib_dealloc_device(&dev->ibdev);
+}
+
 static int vib_register(struct vib_dev *dev)
 {
 	int err;
@@ -151,15 +176,14 @@ static int vib_probe(struct auxiliary_device *adev,
 	if (!verna_caps(core)->rdma.present)
 		return -ENODEV;
 
-	dev = ib_alloc_device(vib_dev, ibdev);
+	dev = vib_alloc(core);
 	if (!dev)
 		return -ENOMEM;
-	vib_init(dev, core);
 
 	err = vib_register(dev);
 	if (err) {
 		dev_err(&adev->dev, "cannot register the RDMA device: %d\n", err);
-		ib_dealloc_device(&dev->ibdev);
+		vib_free(dev);
 		return err;
 	}
 
@@ -184,7 +208,7 @@ static void vib_remove(struct auxiliary_device *adev)
 	verna_event_unregister(dev->core, &dev->events);
 	WARN_ON(!xa_empty(&dev->qps));
 	xa_destroy(&dev->qps);
-	ib_dealloc_device(&dev->ibdev);
+	vib_free(dev);
 }
 
 static const struct auxiliary_device_id vib_id_table[] = {

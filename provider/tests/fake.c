@@ -56,6 +56,7 @@ static atomic_bool fake_stop;
 static atomic_bool fake_held;
 static _Atomic(uint32_t) *fake_uar;
 static uint32_t fake_cq_count;
+static struct verna_ib_status fake_status;
 
 static void fake_fault(const char *what)
 {
@@ -340,6 +341,8 @@ struct verna_context *fake_open(void)
 	ctx->max_recv_sge = 16;
 	ctx->log_max_wqes = 10;
 	ctx->log_max_cqes = 12;
+	fake_status.alive = 1;
+	ctx->status = &fake_status;
 	fake_uar = (_Atomic(uint32_t) *)ctx->uar;
 	atomic_store(&fake_stop, false);
 	pthread_create(&fake_thread, NULL, fake_main, NULL);
@@ -375,6 +378,12 @@ void fake_hold(bool hold)
 	pthread_mutex_unlock(&fake_lock);
 	if (!hold)
 		atomic_store(fake_uar, 1);
+}
+
+/** fake_die - the driver says that the card, which is held, is dead */
+void fake_die(void)
+{
+	*(volatile uint32_t *)&fake_status.alive = 0;
 }
 
 uint32_t fake_events(struct ibv_cq *cq)

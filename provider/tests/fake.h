@@ -21,6 +21,7 @@ struct verna_context *fake_open(void);
 void fake_close(struct verna_context *ctx);
 void fake_connect(struct ibv_qp *a, struct ibv_qp *b);
 void fake_hold(bool hold);
+void fake_die(void);
 uint32_t fake_events(struct ibv_cq *cq);
 
 #endif /* VERNA_TEST_FAKE_H */

@@ -512,6 +512,84 @@ static void test_threads(void)
 	drop_pair(&shared);
 }
 
+/* Has the card written an entry that nobody took? */
+static bool ready(struct ibv_cq *cq)
+{
+	return verna_cqe_valid(to_vcq(cq), to_vcq(cq)->cons);
+}
+
+/* The card dies with work of two queue pairs outstanding. It must be the last. */
+static void test_dead(void)
+{
+	struct pair p = make_pair(8, 0);
+	struct pair q = make_pair(8, 0);
+	uint64_t data[8] = {};
+	struct ibv_wc wc[16];
+	int i;
+
+	CHECK(!post(p.qp[0], 1, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, data, 8,
+		    data));
+	while (!ready(p.cq[0]))
+		sched_yield();
+	fake_hold(true);
+	for (i = 0; i < 3; i++)
+		CHECK(!post(p.qp[0], 10 + i, IBV_WR_RDMA_WRITE,
+			    i ? IBV_SEND_SIGNALED : 0, data, 8, data));
+	for (i = 0; i < 2; i++)
+		CHECK(!post_recv(p.qp[0], 20 + i, data, 8));
+	CHECK(!post_recv(q.qp[1], 30, data, 8));
+	CHECK(!verna_poll_cq(q.cq[1], 16, wc));
+	fake_die();
+
+	/* What the card completed comes first, then all that it owes. */
+	CHECK(verna_poll_cq(p.cq[0], 2, wc) == 2);
+	CHECK(wc[0].wr_id == 1 && wc[0].status == IBV_WC_SUCCESS);
+	CHECK(wc[1].wr_id == 10 && wc[1].status == IBV_WC_WR_FLUSH_ERR);
+	CHECK(wc[1].qp_num == p.qp[0]->qp_num);
+	CHECK(verna_poll_cq(p.cq[0], 16, wc) == 4);
+	for (i = 0; i < 4; i++)
+		CHECK(wc[i].status == IBV_WC_WR_FLUSH_ERR);
+	CHECK(wc[0].wr_id == 11 && wc[1].wr_id == 12);
+	CHECK(wc[2].wr_id == 20 && wc[3].wr_id == 21);
+	CHECK(!(wc[1].opcode & IBV_WC_RECV) && wc[2].opcode == IBV_WC_RECV);
+	CHECK(!verna_poll_cq(p.cq[0], 16, wc));
+
+	/* Also what is posted now, and what the card writes late is ignored. */
+	CHECK(!post(p.qp[0], 40, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, data, 8,
+		    data));
+	CHECK(verna_poll_cq(p.cq[0], 16, wc) == 1 && wc[0].wr_id == 40);
+	fake_hold(false);
+	while (!ready(p.cq[0]))
+		sched_yield();
+	CHECK(!verna_poll_cq(p.cq[0], 16, wc));
+
+	CHECK(!verna_poll_cq(q.cq[0], 16, wc));
+	CHECK(verna_poll_cq(q.cq[1], 16, wc) == 1 && wc[0].wr_id == 30);
+	drop_pair(&p);
+	drop_pair(&q);
+}
+
+/* The same by extended polling, and no late entry. */
+static void test_dead_cq_ex(void)
+{
+	struct ibv_poll_cq_attr attr = {};
+	struct pair p = make_pair(8, 0);
+	struct ibv_cq_ex *cq = &to_vcq(p.cq[0])->vcq.cq_ex;
+	uint64_t data[1] = {};
+	int i;
+
+	for (i = 0; i < 2; i++)
+		CHECK(!post_recv(p.qp[0], 50 + i, data, 8));
+	CHECK(!cq->start_poll(cq, &attr));
+	CHECK(cq->wr_id == 50 && cq->status == IBV_WC_WR_FLUSH_ERR);
+	CHECK(!cq->next_poll(cq));
+	CHECK(cq->wr_id == 51 && cq->read_opcode(cq) == IBV_WC_RECV);
+	CHECK(cq->next_poll(cq) == ENOENT);
+	cq->end_poll(cq);
+	CHECK(cq->start_poll(cq, &attr) == ENOENT);
+	drop_pair(&p);
+}
+
 static void run(const char *name, void (*test)(void))
 {
 	uint32_t faults = atomic_load(&fake_faults);
@@ -536,6 +614,8 @@ int main(void)
 	run("extended polling gives entries back in time", test_cq_ex);
 	run("armed CQs raise each event once", test_arm);
 	run("threads share a queue pair and a CQ", test_threads);
+	run("a dead device flushes what is outstanding", test_dead);
+	run("and so does extended polling", test_dead_cq_ex);
 	printf("1..%d\n", case_count);
 	printf("# doorbells: %u\n", atomic_load(&fake_doorbells));
 	fake_close(ctx);

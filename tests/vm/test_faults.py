@@ -87,6 +87,21 @@ def test_function_level_reset_under_traffic(topology):
         works(a, b)
 
 
+def test_reset_ends_who_polls(topology):
+    """A process that polls its CQ is told by flushed requests, not by the end of its own time."""
+    a, b = linked(topology)
+    server, client = background_write(b, a)
+    sent = f"/sys/class/infiniband/{rdma_side(a).device}/ports/1/counters/port_xmit_data"
+    wait_until(lambda: int(a.run(f"cat {sent}", check=True).out) > 1 << 20, 20, "RDMA traffic")
+    a.run(f"echo 1 > /sys/bus/pci/devices/{bdf(a)}/reset", timeout=30, check=True)
+    ended = client.wait(20)
+    assert ended.rc != 0 and "status 5" in ended.out + ended.err, ended.out + ended.err
+    stop(server)
+    wait_until(lambda: "netdev" in a.run("udevadm settle; rdma link").out, 20,
+               "the RDMA device after a reset")
+    works(a, b)
+
+
 def test_hot_unplug_and_replug_under_traffic(topology):
     a, b = linked(topology)
     link = a.guest.devices[0].link

@@ -25,7 +25,8 @@
  * @max_recv_sge: data segments
  * @log_max_wqes: log2 of work requests per queue
  * @log_max_cqes: log2 of completion entries
- * @reserved: zero
+ * @status_offset: mmap offset of &struct verna_ib_status (one page, read only),
+ *                 0: there is none
  */
 struct verna_ib_alloc_ucontext_resp {
 	__aligned_u64 uar_offset;
@@ -35,7 +36,17 @@ struct verna_ib_alloc_ucontext_resp {
 	__u32 max_recv_sge;
 	__u32 log_max_wqes;
 	__u32 log_max_cqes;
-	__aligned_u64 reserved;
+	__aligned_u64 status_offset;
+};
+
+/**
+ * struct verna_ib_status - what every user context sees of its device
+ * @alive: not 0 while the card executes what is posted. Once it is 0 it stays
+ *         so, and what is outstanding completes no more: user space flushes it.
+ *         When the device goes away the kernel replaces the page by zeros.
+ */
+struct verna_ib_status {
+	__u32 alive;
 };
 
 /** struct verna_ib_alloc_pd_resp @pdn: number of the protection domain */
