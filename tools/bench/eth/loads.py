@@ -27,8 +27,8 @@ LOADS = [Load(f"{protocol} {streams} {'<-' if reverse else '->'}", protocol, str
 
 
 def received(report: dict, reverse: bool) -> tuple[int, float]:
-    """Bytes that arrived, and for how long by the client's clock, from the client's JSON. What it
-    says of the server's time is a quarter of the truth now and then, when processors are short."""
+    """Bytes that arrived, and for how long by the client's clock, from the client's JSON: rates of
+    both directions are comparable only by one clock."""
     end = report["end"]
     own = "sum_received" if reverse else "sum_sent"
     return int(end["sum_received"]["bytes"]), float(end[own]["seconds"])
