@@ -23,6 +23,7 @@ help: ## show this list
 	@echo '                            debug: a kernel that checks (built once, a quarter of an hour)'
 	@echo '           T=EXPRESSION     which tests "make test" runs (pytest -k)'
 	@echo '           ONLY=NAME        tests "make kselftest" runs, such as drivers/net/hw/csum.py'
+	@echo '           TESTS=7          tests of the newer kernel on the stock one'
 
 setup: ## build what is missing: SDK, QEMU with the card, driver, provider, guest image
 	@$(PYTHON) tools/setup
@@ -55,7 +56,7 @@ lint: setup ## licences, words, sizes, format, checkers of C, C++, shell and Pyt
 	@tools/lint/lint
 
 kselftest: setup ## the kernel's own driver tests on two linked cards (K=7: a newer kernel and its tests)
-	@$(PYTHON) tools/kselftest/run.py --kernel $(K) $(if $(ONLY),--only $(ONLY)) $(KSELFTEST_ARGS)
+	@$(PYTHON) tools/kselftest/run.py --kernel $(K) $(if $(TESTS),--tests $(TESTS)) $(if $(ONLY),--only $(ONLY)) $(KSELFTEST_ARGS)
 
 fuzz: ## search for inputs that break the card, for FUZZ_SECONDS (600)
 	@$(PYTHON) tools/setup fuzz >/dev/null

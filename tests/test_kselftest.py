@@ -2,7 +2,7 @@
 """The kselftest lane's own logic, without a guest: what tests print, and what is a surprise."""
 
 import pytest
-from kselftest import expected, ktap, suite
+from kselftest import expected, ktap, run, suite
 from kselftest.expected import ListError, compare, read_list, suggest
 from kselftest.ktap import FAIL, PASS, SKIP, XFAIL
 
@@ -142,7 +142,31 @@ def test_a_suggestion_is_a_list():
         [("a", PASS, ""), ("b:c", SKIP, "no such device")]
 
 
-@pytest.mark.parametrize("kernel", ["6.12", "7"])
+@pytest.mark.parametrize("results, last", [
+    ([PASS], PASS), ([FAIL, PASS], PASS), ([FAIL, FAIL], FAIL), ([SKIP], SKIP)])
+def test_what_fails_by_surprise_runs_once_more(tmp_path, results, last):
+    class Lane:
+        def run(self, unit, folder, attempt):
+            outcome = ktap.Outcome("test_v4", results[attempt - 1])
+            return run.Run(unit, [outcome], 0, folder / "log", attempt=attempt)
+
+    unit = suite.Unit("d/ping.py", "d/ping.py")
+    entries = read_list("d/ping.py:test_v4 pass\n")
+    told = [rows[0].result for _, rows in run.attempts(Lane(), unit, tmp_path, entries, 2)]
+    assert told == results and told[-1] == last
+
+
+def test_a_failure_that_is_expected_runs_once(tmp_path):
+    class Lane:
+        def run(self, unit, folder, attempt):
+            return run.Run(unit, [ktap.Outcome("a", FAIL)], 0, folder / "log", attempt=attempt)
+
+    unit = suite.Unit("d/ping.py", "d/ping.py")
+    entries = read_list("d/ping.py:a fail because\n")
+    assert len(list(run.attempts(Lane(), unit, tmp_path, entries, 2))) == 1
+
+
+@pytest.mark.parametrize("kernel", ["6.12", "6.12-tests-7", "7"])
 def test_the_list_of_a_kernel_is_well_formed(repo, kernel):
     path = repo / f"tests/kselftest/expected-{kernel}.txt"
     if not path.exists():

@@ -5,6 +5,7 @@
 # cards.sh name      eth0, eth1 ... in the order of the slots; eth0 and eth1 are linked, and so on
 # cards.sh PLACE     pair:     all beside each other, down and without addresses
 #                    idle:     the same, with the far end in a namespace
+#                    up:       the same, both up, no addresses, an MTU that gro.sh's segments fit
 #                    endpoint: eth0 here and eth1 there up, with addresses, and they answer
 #                    warm:     the same, and each queue had an interrupt
 # cards.sh rebind    unbinds and binds the driver: whatever was changed is gone
@@ -43,7 +44,7 @@ home() {
 	for ((n = 0; n < $(cards | wc -l); n++)); do
 		ip -netns $remote link set dev eth$n netns 1 2>/dev/null
 		ip -netns $spare link set dev eth$n netns 1 2>/dev/null
-		ip link set dev eth$n down
+		ip link set dev eth$n down mtu 1500
 		ip addr flush dev eth$n
 	done
 }
@@ -54,6 +55,17 @@ away() {
 	for ((n = 2; n < $(cards | wc -l); n++)); do
 		ip link set dev eth$n netns $spare
 	done
+}
+
+up() {
+	ip link set dev eth0 mtu 4096 up
+	ip -netns $remote link set dev eth1 mtu 4096 up
+	for _ in $(seq 50); do
+		[ "$(cat /sys/class/net/eth0/carrier)" = 1 ] && return
+		sleep 0.2
+	done
+	echo "no carrier" >&2
+	return 1
 }
 
 endpoint() {
@@ -92,6 +104,7 @@ case $1 in
 name | rebind) "$1" ;;
 pair) home ;;
 idle) home && away ;;
+up) home && away && up ;;
 endpoint) home && away && endpoint ;;
 warm) home && away && endpoint && warm ;;
 *) exit 2 ;;

@@ -3,6 +3,8 @@
 
 import re
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,6 +34,7 @@ class Run:
     seconds: float
     log: Path
     trouble: list[str] = field(default_factory=list)
+    attempt: int = 1
 
     @property
     def results(self) -> list[tuple[str, str, str]]:
@@ -78,21 +81,29 @@ class Lane:
         except (GuestGone, TimeoutError, CommandFailed):
             self.boot()
 
-    def run(self, unit: Unit, folder: Path) -> Run:
+    def run(self, unit: Unit, folder: Path, attempt: int = 1) -> Run:
         """Runs a unit; whatever becomes of the guest, there is a result."""
         started = time.monotonic()
-        log = folder / (re.sub(r"[^\w.-]+", "_", unit.name) + ".log")
-        text, status, note = "", 1, ""
-        try:
-            self.cards(unit.place)
-            text, status = self.call(unit)
-        except (GuestGone, TimeoutError, CommandFailed) as error:
-            note = " ".join(str(error).split())[:200]
-        log.write_text(text + (f"\n# {note}\n" if note else ""))
+        log = folder / (re.sub(r"[^\w.-]+", "_", unit.name) +
+                        (f".{attempt}.log" if attempt > 1 else ".log"))
+        status, note = 1, ""
+        with log.open("wb", buffering=0) as file:  # can be followed while the unit runs
+
+            def write(data: bytes) -> None:
+                with suppress(ValueError):  # late words of a killed unit: the file is closed
+                    file.write(data)
+            try:
+                self.cards(unit.place)
+                status = self.call(unit, write)
+            except (GuestGone, TimeoutError, CommandFailed) as error:
+                note = " ".join(str(error).split())[:200]
+        text = log.read_text(errors="replace")
+        if note:
+            log.write_text(f"{text}\n# {note}\n")
         outcomes = ktap.parse(text, status, unit.stem, unit.plain)
         if note:
             outcomes.append(ktap.Outcome("", ktap.FAIL, note))
-        run = Run(unit, outcomes, time.monotonic() - started, log, self.news())
+        run = Run(unit, outcomes, time.monotonic() - started, log, self.news(), attempt)
         if run.failed:
             self.recover()
         return run
@@ -101,18 +112,18 @@ class Lane:
         """A unit's words on its command line; the shell tests take the names of all cards."""
         return self.names if unit.place == PAIR else unit.words
 
-    def call(self, unit: Unit) -> tuple[str, int | None]:
-        """What a unit printed and its exit status, None if it ran out of time."""
+    def call(self, unit: Unit, write: Callable[[bytes], object]) -> int | None:
+        """A unit's exit status, None if it ran out of time. What it prints goes to `write`."""
         words = " ".join(f"{key}={value}" for key, value in ENVIRONMENT.items())
         self.guest.run(f"echo 'kselftest: {unit.name}' > /dev/kmsg")
         process = self.guest.popen(f"cd {FOLDER}/{unit.folder} && exec env {words} ./{unit.file} "
-                                   f"{' '.join(self.words(unit))} 2>&1")
+                                   f"{' '.join(self.words(unit))} 2>&1", on_output=write)
         process.close_input()
         try:
             process.wait(unit.limit)
         except TimeoutError:
-            return process.out, None
-        return process.out, process.rc
+            return None
+        return process.rc
 
     def news(self) -> list[str]:
         """What is bad in the kernel's log since this was asked last."""

@@ -6,12 +6,13 @@ import json
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(REPO / "tools"), str(REPO / "tools/vm"), str(REPO / "tools/setup")]
 
-from kselftest import expected, suite  # noqa: E402
+from kselftest import expected, ktap, suite  # noqa: E402
 from kselftest.lane import CPUS, Lane, Run  # noqa: E402
 from verna_setup import artefacts, kselftest as build  # noqa: E402
 from verna_setup.log import SetupError  # noqa: E402
@@ -24,20 +25,33 @@ KERNELS = {"6.12": "stock", "7": "7"}  # by the names that tools/setup has for t
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make kselftest", description=__doc__)
     parser.add_argument("--kernel", default="6.12", choices=KERNELS)
+    parser.add_argument("--tests", choices=KERNELS,
+                        help="the kernel whose tree the tests are of, if another")
     parser.add_argument("--only", nargs="*", default=[], metavar="UNIT",
                         help="units whose names begin so, such as drivers/net/ping.py")
     parser.add_argument("--basic", action="store_true", help="the set that make test runs")
+    parser.add_argument("--attempts", type=int, default=2, metavar="N",
+                        help="how often a unit may run until none of its tests fails by surprise")
     parser.add_argument("--folder", type=Path, default=None, help="for logs and the report")
     parser.add_argument("--suggest", action="store_true",
                         help="also write what happened as a list, to judge and edit")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.tests = options.tests or options.kernel
+    return options
+
+
+def name(options: argparse.Namespace) -> str:
+    """What a run's list and folder are called."""
+    return options.kernel if options.tests == options.kernel else \
+        f"{options.kernel}-tests-{options.tests}"
 
 
 def say(run: Run, rows: list[expected.Row]) -> None:
     """One unit's line, and one for each surprise in it."""
     count = Counter(row.result for row in rows)
     words = ", ".join(f"{number} {result}" for result, number in count.most_common())
-    print(f"{run.unit.name:44} {run.seconds:6.1f} s  {words}", flush=True)
+    again = f" (attempt {run.attempt})" if run.attempt > 1 else ""
+    print(f"{run.unit.name:44} {run.seconds:6.1f} s  {words}{again}", flush=True)
     for row in rows:
         if row.surprise:
             print(f"  ! {row.name}: {row.result}, {row.surprise}{': ' if row.note else ''}"
@@ -53,37 +67,49 @@ def report(runs: list[Run], rows: list[expected.Row], kernel: str, lane: Lane) -
         "totals": dict(Counter(row.result for row in rows)),
         "surprises": sum(bool(row.surprise) for row in rows),
         "tests": [vars(row) for row in rows],
-        "units": [{"name": run.unit.name, "seconds": round(run.seconds, 1), "log": str(run.log),
+        "units": [{"name": run.unit.name, "attempt": run.attempt,
+                   "seconds": round(run.seconds, 1), "log": str(run.log),
                    "trouble": run.trouble} for run in runs],
     }
 
 
 def chosen(lane: Lane, options: argparse.Namespace) -> list[suite.Unit]:
     if options.basic:
-        return suite.basic(options.kernel)
-    return [unit for unit in suite.units(lane.scripts(), options.kernel)
+        return suite.basic(options.tests)
+    return [unit for unit in suite.units(lane.scripts(), options.tests)
             if not options.only or unit.belongs_to(options.only)]
 
 
+def attempts(lane: Lane, unit: suite.Unit, folder: Path, entries: list,
+             limit: int) -> Iterator[tuple[Run, list[expected.Row]]]:
+    """A unit's runs, until one has no failure that surprises."""
+    for attempt in range(1, limit + 1):
+        run = lane.run(unit, folder, attempt)
+        rows = expected.compare(entries, [unit.name], run.results)
+        yield run, rows
+        if not any(row.surprise and row.result == ktap.FAIL for row in rows):
+            return
+
+
 def run_all(lane: Lane, options: argparse.Namespace, folder: Path) -> tuple[list[Run], list]:
-    entries = expected.load(REPO / f"tests/kselftest/expected-{options.kernel}.txt")
+    entries = expected.load(REPO / f"tests/kselftest/expected-{name(options)}.txt")
     runs, rows = [], []
     for unit in chosen(lane, options):
-        run = lane.run(unit, folder)
-        compared = expected.compare(entries, [unit.name], run.results)
-        say(run, compared)
-        runs.append(run)
+        compared = []
+        for run, compared in attempts(lane, unit, folder, entries, options.attempts):
+            say(run, compared)
+            runs.append(run)
         rows += compared
     return runs, rows
 
 
 def main() -> int:
     options = arguments()
-    folder = options.folder or REPO / "build/kselftest" / options.kernel
+    folder = options.folder or REPO / "build/kselftest" / name(options)
     folder.mkdir(parents=True, exist_ok=True)
     try:
         artefacts.build_all(KERNELS[options.kernel])
-        disks = build.build(KERNELS[options.kernel])
+        disks = build.build(KERNELS[options.tests])
     except SetupError as error:
         print(f"kselftest: {error}", file=sys.stderr)
         return 2
@@ -97,9 +123,11 @@ def main() -> int:
     if options.suggest:
         (folder / "suggested.txt").write_text(expected.suggest(rows))
     trouble = sum(len(run.trouble) for run in runs)
+    again = sum(run.attempt > 1 for run in runs)
     words = ", ".join(f"{number} {result}" for result, number in sorted(told["totals"].items()))
     print(f"\n{told['release']}, {told['accel']}: {len(rows)} tests: {words}; "
-          f"{told['surprises']} surprises, {trouble} bad lines in the kernel's log; "
+          f"{told['surprises']} surprises, {again} units run again, "
+          f"{trouble} bad lines in the kernel's log; "
           f"{time.monotonic() - started:.0f} s; {folder}/report.json")
     return 1 if told["surprises"] or trouble or not rows else 0
 

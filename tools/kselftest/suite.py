@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 # Where the cards are, see cards.sh.
-ENDPOINT, WARM, PAIR, IDLE = "endpoint", "warm", "pair", "idle"
+ENDPOINT, WARM, PAIR, IDLE, UP = "endpoint", "warm", "pair", "idle", "up"
 
 LISTED = ("drivers/net", "drivers/net/hw")
 LIMIT = 300  # seconds; under TCG a Python test needs ten before it begins
@@ -78,7 +78,7 @@ def listed(names: list[str], kernel: str) -> list[Unit]:
 
 def gro() -> list[Unit]:
     return [Unit(f"net/gro.sh:{family}_{case}", "net/gro.sh",
-                 ("-i", "eth0", "-p", family, "-t", case), IDLE)
+                 ("-i", "eth0", "-p", family, "-t", case), UP)
             for family in ("ipv4", "ipv6")
             for case in ("data", "ack", "flags", "tcp", "ip", "large")]
 
