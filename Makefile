@@ -36,9 +36,12 @@ test: setup ## all tests: C++ unit tests, lint, and pytest with guests
 	@$(PYTHON) tools/setup unit fuzz >/dev/null || :
 	@$(PYTEST) tests $(if $(T),-k '$(T)') $(PYTEST_ARGS)
 
-# The driver's own tests; what only tries the tools, or only moves many bytes, needs no such kernel.
-DEBUG_TESTS ?= smoke rdma_tools verbs faults guests vernactl interop fault_injection
-DEBUG_SKIP := one_gibibyte or (test_guests and not trouble and not plug) or wrong_property
+# The driver's own tests; what only tries the tools, moves many bytes, measures a rate or is rxe's
+# needs no such kernel.
+DEBUG_TESTS ?= smoke fault_injection netdev eth_stress steering scheduler xdp offload_rx offload_tx \
+	verbs faults rdma_tools vlan guests vernactl interop
+DEBUG_SKIP := one_gibibyte or (test_guests and not trouble and not plug) or wrong_property or \
+	moderation_saves or carrier_comes_at_once or (test_vlan and rxe) or icrc_of_tagged
 
 test-debug: export VERNA_KERNEL := debug
 test-debug: setup ## the guest tests on a kernel with KASAN, lockdep, kmemleak, fault injection
