@@ -65,10 +65,12 @@ def ends(request, repo, setup_paths):
 
 
 def traffic(a, b, seconds: int, words: str = ""):
-    """TCP from a to b, and a flood of pings, for so long; both as processes of a."""
+    """TCP from a to b, and a flood of pings, for so long; both as processes of a. Returns when
+    there is a connection: what happens then is not to keep it from coming about."""
     server = b.popen("iperf3 -s -1")
     perftest.wait_listening(b.guest, 5201, server)
     client = a.popen(f"iperf3 -c {b.ip} -t {seconds} -i 0 {words}")
+    wait_until(lambda: b.run("ss -Htn state established sport = 5201").out, 20, "a connection")
     return client, a.popen(f"ping -q -f -s 1000 -w {seconds} {b.ip}"), server
 
 
@@ -93,8 +95,14 @@ def test_changes_under_traffic(ends):
     finish(a, b, running)
 
 
+def rate_limit(end, mbps: int) -> None:
+    end.run(f"for q in /sys/class/net/{end.netdev}/queues/tx-*; do echo {mbps} > $q/tx_maxrate; "
+            "done", check=True)
+
+
 def test_the_smallest_ring(ends):
-    """A ring that is full stops the queue and wakes it, again and again; nothing is lost."""
+    """A ring that is full stops the queue and wakes it, again and again; nothing is lost. At any
+    rate, and at one that fills it however slow the sender is."""
     a, b = ends
     for end in ends:
         end.run(f"ethtool -G {end.netdev} rx 64 tx 64", check=True)
@@ -103,6 +111,10 @@ def test_the_smallest_ring(ends):
           "echo max > $q/byte_queue_limits/limit_min; done", check=True)
     before = ethtool_stats(a)
     finish(a, b, traffic(a, b, 5, "-P 4"))
+    # UDP, as TCP has few packets under way when they leave slowly.
+    rate_limit(a, 10)
+    finish(a, b, traffic(a, b, 3, "-u -b 0"))
+    rate_limit(a, 0)
     after = ethtool_stats(a)
     change = {end: sum(value - before[name] for name, value in after.items()
                        if name.startswith("tx") and name.endswith(end))
