@@ -80,6 +80,17 @@ static void verna_irq_moved(struct irq_affinity_notify *notify, const cpumask_t 
 		cpumask_copy(&vec->vdev->affinities[vec->vector], mask);
 }
 
+/* CPUs that the administrator chose, or those of the hint. */
+static const struct cpumask *verna_irq_cpus(const struct verna_irq *vec)
+{
+	const struct verna_dev *vdev = vec->vdev;
+
+	if (vec->vector < vdev->num_affinities &&
+	    !cpumask_empty(&vdev->affinities[vec->vector]))
+		return &vdev->affinities[vec->vector];
+	return &vec->affinity;
+}
+
 static void verna_irq_unnotified(struct kref *ref)
 {
 }
@@ -108,14 +119,16 @@ static int verna_irq_request(struct verna_dev *vdev, u32 vector)
 		snprintf(vec->name, sizeof(vec->name), "verna-async@%s",
 			 pci_name(vdev->pdev));
 
-	err = request_threaded_irq(vec->irq, verna_irq_handle, verna_irq_thread, 0,
-				   vec->name, vec);
-	if (err)
-		return err;
+	/* Before the request, which chooses the CPU: later a change waits for an interrupt. */
 	cpumask_copy(&vec->affinity, cpumask_of(cpu));
 	irq_set_affinity_and_hint(vec->irq, &vec->affinity);
-	if (vector < vdev->num_affinities && !cpumask_empty(&vdev->affinities[vector]))
-		irq_set_affinity(vec->irq, &vdev->affinities[vector]);
+	irq_set_affinity(vec->irq, verna_irq_cpus(vec));
+	err = request_threaded_irq(vec->irq, verna_irq_handle, verna_irq_thread, 0,
+				   vec->name, vec);
+	if (err) {
+		irq_update_affinity_hint(vec->irq, NULL);
+		return err;
+	}
 	vec->notify.notify = verna_irq_moved;
 	vec->notify.release = verna_irq_unnotified;
 	irq_set_affinity_notifier(vec->irq, &vec->notify);
@@ -230,3 +243,9 @@ const struct cpumask *verna_comp_affinity(struct verna_dev *vdev, u32 vector)
 	return &vdev->irqs[verna_comp_vector(vdev, vector)].affinity;
 }
 EXPORT_SYMBOL_GPL(verna_comp_affinity);
+
+const struct cpumask *verna_comp_cpus(struct verna_dev *vdev, u32 vector)
+{
+	return verna_irq_cpus(&vdev->irqs[verna_comp_vector(vdev, vector)]);
+}
+EXPORT_SYMBOL_GPL(verna_comp_cpus);

@@ -222,6 +222,11 @@ u32 verna_comp_eqn(struct verna_dev *vdev, u32 vector);
 int verna_comp_irq(struct verna_dev *vdev, u32 vector);
 /* CPUs that the vector's interrupt should go to. */
 const struct cpumask *verna_comp_affinity(struct verna_dev *vdev, u32 vector);
+/*
+ * CPUs that it is to go to: these, or what the administrator chose since, even if the
+ * interrupt has not been raised since then. The mask may change under the reader.
+ */
+const struct cpumask *verna_comp_cpus(struct verna_dev *vdev, u32 vector);
 
 /**
  * struct verna_core_cq - a CQ as the event queues see it
