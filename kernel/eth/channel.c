@@ -30,12 +30,12 @@ del_napi:
 	return ERR_PTR(err);
 }
 
+/* All but its own memory, which NAPI's lists may still show to readers. */
 static void verna_channel_free(struct verna_channel *chan)
 {
 	verna_rxq_free(chan);
 	verna_txq_free(chan);
-	netif_napi_del(&chan->napi);
-	kfree(chan);
+	__netif_napi_del(&chan->napi);
 }
 
 /**
@@ -76,6 +76,9 @@ void verna_channels_free(struct verna_channels *chans)
 	for (i = 0; i < chans->num; i++)
 		if (chans->chan[i])
 			verna_channel_free(chans->chan[i]);
+	synchronize_net();
+	for (i = 0; i < chans->num; i++)
+		kfree(chans->chan[i]);
 	kfree(chans);
 }
 
@@ -225,9 +228,7 @@ void verna_channels_stop(struct verna_eth *eth, struct verna_channels *chans)
 	verna_filter_set(eth, false);
 	for (i = 0; i < chans->num; i++)
 		verna_channel_destroy(chans->chan[i]);
-	/* No event comes any more that could schedule a NAPI. */
-	for (i = 0; i < chans->num; i++)
-		verna_napi_stop(chans->chan[i]);
+	verna_napi_stop(chans);
 	verna_arfs_stop(eth);
 	verna_channels_drain(chans);
 	eth->chans = NULL;

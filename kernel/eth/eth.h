@@ -183,6 +183,8 @@ struct verna_rxq {
  * @napi: polls both CQs
  * @refill_timer: tries again when there was no memory for buffers
  * @broken: a completion made no sense; stands still until it is restarted
+ * @move: lets another CPU schedule @napi
+ * @moves: times that @move is on its way
  * @tx: TX queue
  * @rx: RX queue
  */
@@ -192,6 +194,8 @@ struct verna_channel {
 	struct napi_struct napi;
 	struct timer_list refill_timer;
 	bool broken;
+	call_single_data_t move;
+	atomic_t moves;
 	struct verna_txq tx;
 	struct verna_rxq rx;
 };
@@ -286,6 +290,7 @@ struct verna_tx_done_stats {
  * @gro_bytes: of these
  * @gro_wire_packets: packets of which it merged them
  * @gro_wire_bytes: of these, headers of each included
+ * @napi_moved: polls that ended early, to go on where the interrupt belongs
  */
 struct verna_rx_stats {
 	u64 packets;
@@ -306,6 +311,7 @@ struct verna_rx_stats {
 	u64 gro_bytes;
 	u64 gro_wire_packets;
 	u64 gro_wire_bytes;
+	u64 napi_moved;
 };
 
 /**
@@ -608,7 +614,7 @@ int verna_xdp_xmit(struct net_device *netdev, int num, struct xdp_frame **frames
 void verna_napi_add(struct verna_channel *chan);
 void verna_channel_broken(struct verna_channel *chan, enum verna_queue_kind kind);
 void verna_napi_start(struct verna_channel *chan);
-void verna_napi_stop(struct verna_channel *chan);
+void verna_napi_stop(struct verna_channels *chans);
 void verna_eth_cq_comp(struct verna_core_cq *core);
 
 /* coalesce.c */

@@ -26,7 +26,8 @@ static const char verna_rx_names[] =
 	"packets\0\0bytes\0\0multicast\0\0copied\0\0errors\0\0alloc_fail\0\0"
 	"xdp_drop\0\0xdp_tx\0\0xdp_redirect\0\0xdp_error\0\0"
 	"csum_unnecessary\0\0csum_complete\0\0csum_none\0\0csum_bad\0\0"
-	"gro_packets\0\0gro_bytes\0\0gro_wire_packets\0\0gro_wire_bytes\0";
+	"gro_packets\0\0gro_bytes\0\0gro_wire_packets\0\0gro_wire_bytes\0\0"
+	"napi_moved\0";
 
 /**
  * struct verna_stat_group - counters that are named and read together

@@ -15,6 +15,67 @@ void verna_eth_cq_comp(struct verna_core_cq *core)
 	napi_schedule_irqoff(&cq->chan->napi);
 }
 
+/*
+ * True while the channel may stay on this CPU. One that finds work in every poll sees
+ * no interrupt, which would take it to where the administrator wants it. A process or
+ * thread that polls is where it is for other reasons.
+ */
+static bool verna_napi_at_home(struct verna_channel *chan)
+{
+	return !in_serving_softirq() ||
+	       cpumask_test_cpu(smp_processor_id(),
+				verna_comp_cpus(chan->eth->vdev, chan->index));
+}
+
+/* On the CPU that was chosen, in its interrupt context. */
+static void verna_napi_moved(void *data)
+{
+	struct verna_channel *chan = data;
+
+	napi_schedule_irqoff(&chan->napi);
+	/* The last access: verna_napi_stop() waits for it. */
+	atomic_dec_return_release(&chan->moves);
+}
+
+/* True if another CPU schedules the channel. */
+static bool verna_napi_move(struct verna_channel *chan)
+{
+	u32 cpu = cpumask_any_and_distribute(verna_comp_cpus(chan->eth->vdev, chan->index),
+					     cpu_online_mask);
+	int err;
+
+	if (cpu >= nr_cpu_ids)
+		return false;
+	atomic_inc(&chan->moves);
+	err = smp_call_function_single_async(cpu, &chan->move);
+	if (!err)
+		return true;
+	atomic_dec(&chan->moves);
+	/* One that was under way has yet to schedule it. */
+	return err == -EBUSY;
+}
+
+/* There is more to do, for a NAPI that is complete. */
+static void verna_napi_again(struct verna_channel *chan)
+{
+	if (likely(verna_napi_at_home(chan)) || !verna_napi_move(chan))
+		napi_schedule(&chan->napi);
+}
+
+/* Ends a poll on the wrong CPU, which has used its budget. */
+static int verna_napi_leave(struct verna_channel *chan, int budget)
+{
+	struct verna_queue_stats *stats = chan->rx.stats;
+	struct napi_struct *napi = &chan->napi;
+
+	verna_stat_inc(&stats->rx_sync, &stats->rx.napi_moved);
+	/* If it is complete, but a timer would begin the next poll, that would be here. */
+	if (napi_complete_done(napi, budget - 1) ||
+	    !test_bit(NAPI_STATE_SCHED, &napi->state))
+		verna_napi_again(chan);
+	return budget - 1;
+}
+
 /* Arms both CQs; true if one of them got entries in the meantime. */
 static bool verna_napi_arm(struct verna_channel *chan)
 {
@@ -81,11 +142,12 @@ static int verna_napi_poll(struct napi_struct *napi, int budget)
 		return min(done, budget - 1);
 	}
 	if (done == budget)
-		return budget;
+		return likely(verna_napi_at_home(chan)) ? budget :
+		       verna_napi_leave(chan, budget);
 	if (!napi_complete_done(napi, done))
 		return done;
 	if (verna_napi_arm(chan))
-		napi_schedule(napi);
+		verna_napi_again(chan);
 	else
 		verna_napi_dim(chan);
 	return done;
@@ -102,6 +164,7 @@ static void verna_refill_timer(struct timer_list *timer)
 void verna_napi_add(struct verna_channel *chan)
 {
 	timer_setup(&chan->refill_timer, verna_refill_timer, 0);
+	INIT_CSD(&chan->move, verna_napi_moved, chan);
 #ifdef VERNA_HAVE_NETIF_NAPI_ADD_CONFIG
 	netif_napi_add_config(chan->eth->netdev, &chan->napi, verna_napi_poll, chan->index);
 #else
@@ -124,13 +187,27 @@ void verna_napi_start(struct verna_channel *chan)
 	local_bh_enable();
 }
 
-/** verna_napi_stop - wait until a channel stands still @chan: channel */
-void verna_napi_stop(struct verna_channel *chan)
+/**
+ * verna_napi_stop - wait until channels stand still
+ * @chans: channels; nothing comes any more that could schedule them
+ */
+void verna_napi_stop(struct verna_channels *chans)
 {
-	struct net_device *netdev = chan->eth->netdev;
+	struct net_device *netdev = chans->chan[0]->eth->netdev;
+	struct verna_channel *chan;
+	u32 i;
 
-	netif_queue_set_napi(netdev, chan->index, NETDEV_QUEUE_TYPE_TX, NULL);
-	netif_queue_set_napi(netdev, chan->index, NETDEV_QUEUE_TYPE_RX, NULL);
-	napi_disable(&chan->napi);
-	timer_delete_sync(&chan->refill_timer);
+	for (i = 0; i < chans->num; i++) {
+		netif_queue_set_napi(netdev, i, NETDEV_QUEUE_TYPE_TX, NULL);
+		netif_queue_set_napi(netdev, i, NETDEV_QUEUE_TYPE_RX, NULL);
+		napi_disable(&chans->chan[i]->napi);
+	}
+	/* A poll that is complete may yet arm, or move. */
+	synchronize_net();
+	for (i = 0; i < chans->num; i++) {
+		chan = chans->chan[i];
+		while (atomic_read_acquire(&chan->moves))
+			usleep_range(10, 100);
+		timer_delete_sync(&chan->refill_timer);
+	}
 }
