@@ -51,3 +51,24 @@ def icrc_check(repo, capture, folder, most: int = 0) -> tuple[int, int, str]:
     out = in_sdk(repo, "python3", str(program), str(capture), str(most))
     words = out.split()
     return int(words[-3]), int(words[-1]), out
+
+
+def tcp_faults(repo, capture, source: str, longest: int = 1514) -> list[list[str]]:
+    """Frames of TCP from an address that are no segments as TCP and IP want them."""
+    wrong = ("tcp.checksum.status == 0 || ip.checksum.status == 0 || ip.flags.mf == 1 || "
+             f"ip.frag_offset > 0 || frame.len > {longest}")
+    out = in_sdk(repo, "tshark", "-r", str(capture), "-o", "tcp.check_checksum:TRUE", "-o",
+                 "ip.check_checksum:TRUE", "-o", "ip.defragment:FALSE", "-Y",
+                 f"ip.src == {source} && ip.proto == 6 && ({wrong})", "-T", "fields", "-e",
+                 "frame.number", "-e", "frame.len", "-e", "_ws.col.info")
+    return [line.split("\t") for line in out.splitlines()]
+
+
+def tcp_data(repo, capture, source: str) -> dict[str, list[tuple[int, int, int]]]:
+    """Sequence number, length and IPv4 ID of the data segments from an address, by source port."""
+    rows = tshark(repo, capture, f"ip.src == {source} && tcp.len > 0", "tcp.srcport",
+                  "tcp.seq_raw", "tcp.len", "ip.id")
+    streams: dict[str, list[tuple[int, int, int]]] = {}
+    for port, seq, length, number in rows:
+        streams.setdefault(port, []).append((int(seq), int(length), int(number, 16)))
+    return streams

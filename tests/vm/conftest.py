@@ -76,6 +76,17 @@ def ends_of(a: Guest, b: Guest, subnet: int = 7) -> tuple[End, End]:
 
 
 @pytest.fixture(scope="module")
+def uneven_guests(request, repo, setup_paths):
+    """The same, but the first one has two processors, so two channels."""
+    with Topology(folder_for(request, repo)) as net:
+        a, b = net.guest("a", cpus=2), net.guest("b")
+        net.link(a, b)
+        net.start()
+        yield ends_of(a, b)
+        fail_on_trouble(net, [])
+
+
+@pytest.fixture(scope="module")
 def two_guests(request, repo, setup_paths):
     """Two running guests with linked cards, shared by a module; leave them as you found them."""
     with Topology(folder_for(request, repo)) as net:

@@ -72,3 +72,18 @@ def resources(end) -> dict[str, int]:
         out = end.run(f"rdma -j resource show {kind} {scope} {end.rdma}").out.strip() or "[]"
         result[kind] = sum(1 for item in json.loads(out) if item.get("pid"))
     return result
+
+
+def vernactl(end, what: str):
+    """What vernactl says of the first card of an end."""
+    return json.loads(end.guest.vernactl(end.guest.devices[0], what))
+
+
+def repeatedly(measure, holds, times: int = 3) -> None:
+    """Figures of a busy host may be of anything: what holds is seen in one of a few measurements,
+    what does not in none."""
+    seen = []
+    while len(seen) < times and not (seen and holds(*seen[-1])):
+        seen.append(measure())
+    print(seen)
+    assert holds(*seen[-1]), seen

@@ -35,7 +35,8 @@ def channel():
     other = [n for n in range(1, channels + 1) if n != now]
     return run("ethtool", "-L", netdev, "combined", str(random.choice(other))) if other else (0, "")
 def mtu():
-    return run("ip", "link", "set", netdev, "mtu", str(random.choice((1500, 2000, 4000, 9000))))
+    size = random.choice((1500, 2000, 4000, 9000, 9600))
+    return run("ip", "link", "set", netdev, "mtu", str(size))
 def feature():
     # One that is fixed, or that depends on another that is off, may be refused.
     run("ethtool", "-K", netdev, random.choice(features), random.choice(("on", "off")))

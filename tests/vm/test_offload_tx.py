@@ -2,6 +2,7 @@
 """Transmit offloads: the wire looks as if the kernel had cut, summed and tagged every packet, and
 what arrives is what was sent."""
 
+import json
 import struct
 
 import pytest
@@ -209,6 +210,29 @@ def test_files_arrive_as_they_were_sent(net):
     assert after["eth_tx_drop_desc"] == before["eth_tx_drop_desc"]
     assert after["tx0_gso_wire_packets"] == after["txq0_tso_segments"]
     assert max(map(len, frames(a.pcap))) <= 1500 + 22
+
+
+def posted(end) -> int:
+    """Descriptors ever written to the TX queues."""
+    queues = json.loads(end.guest.vernactl(end.guest.devices[0], "queues"))["txqs"]
+    return sum(queue["next_index"] for queue in queues)
+
+
+def test_as_many_fragments_as_there_can_be(net):
+    """Pieces of a few bytes from different pages: packets of MAX_SKB_FRAGS fragments and a header,
+    each completed once, none copied together."""
+    a, b = net
+    for piece in (5, 90, 4000):
+        before, first = ethtool_stats(a), posted(a)
+        transfer(a, b, b.ip, 0, f"pieces {piece}")
+        wait_until(lambda: a.run("ss -Hntl sport = 7000; ss -Hnt dport = 7000").out == "", 10,
+                   "the end of the connection")
+        after = ethtool_stats(a)
+        sent = {name: after[name] - before[name] for name in before}
+        assert sent["tx0_linearized"] == sent["eth_tx_drop_desc"] == sent["tx0_errors"] == 0
+        assert sent["tx0_packets"] == sent["txq0_packets"]
+        if piece == 5:
+            assert posted(a) - first > 9 * sent["tx0_packets"], "about 17 pieces in each"
 
 
 def test_small_segments_and_big_packets(net):

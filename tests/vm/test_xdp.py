@@ -220,6 +220,40 @@ def test_nothing_is_left_behind(ends):
         assert "xdp" not in link
 
 
+def test_with_all_offloads_on(ends):
+    """Nothing has to be switched off for a program, nor stays off behind it: TCP of large packets
+    both ways past one, on a VLAN too, and the program's own frames meanwhile."""
+    a, b = ends
+    names = re.findall(r"^\s*((?:tx|rx|tcp|generic|scatter)[\w-]*): off$",
+                       b.run(f"ethtool -k {b.netdev}", check=True).out, re.M)
+    assert not set(names) - {"rx-fcs", "rx-all", "rx-gro-list", "rx-udp-gro-forwarding",
+                             "tx-nocache-copy"}, "everything is on"
+    vlan = [end.on_vlan(9, f"10.0.9.{n}", f"fd00:9::{n}") for n, end in ((1, a), (2, b))]
+    try:
+        with attached(b, "tx"):
+            shown = b.run(f"ethtool -k {b.netdev}", check=True).out
+            assert "rx-gro-hw: off [requested on]" in shown, "programs see packets as they came"
+            for name in ("rx-checksumming", "tcp-segmentation-offload", "rx-vlan-offload",
+                         "tx-udp-segmentation", "receive-hashing"):
+                assert f"{name}: on" in shown
+            before = ethtool_stats(b)
+            for end in (b, vlan[1]):
+                for direction in ("", "-R"):
+                    server = b.popen("iperf3 -s -1")
+                    perftest.wait_listening(b.guest, 5201, server)
+                    a.run(f"iperf3 -c {end.ip} -n 8M {direction}", check=True, timeout=60)
+                    server.wait(20)
+            assert exchange(a, b, [60, 1514]) == [[60, 60, "same"], [1514, 1514, "same"]]
+            after = ethtool_stats(b)
+            assert after["eth_tx_tso_segments"] - before["eth_tx_tso_segments"] > 5000
+            assert after["eth_rx_csum_bad"] == before["eth_rx_csum_bad"]
+            assert after["eth_rx_merged_packets"] == before["eth_rx_merged_packets"]
+        assert "rx-gro-hw: on" in b.run(f"ethtool -k {b.netdev}", check=True).out
+    finally:
+        for end in vlan:
+            end.run(f"ip link del {end.netdev}", check=True)
+
+
 def test_programs_come_and_go_under_traffic(ends):
     """Attach, replace, detach, rings and channels while TCP runs; not one connection breaks."""
     a, b = ends

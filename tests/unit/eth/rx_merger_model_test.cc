@@ -5,6 +5,7 @@
 #include <random>
 
 #include "eth/merge_rig.h"
+#include "flow/rss.h"
 
 namespace verna::test {
 namespace {
@@ -92,6 +93,26 @@ struct MergeModel : MergeRig {
   /// Bytes that a MAC appended to a short frame are not restored if it was merged.
   static Bytes normal(const Bytes& f) { return f.size() <= 60 ? unpadded(f) : f; }
 
+  void hash(bool on) {
+    verna_cmd_set_rss cmd{};
+    cmd.table_addr = card.bus.alloc(2 * Rss::kTableSize);
+    cmd.table_len = Rss::kTableSize;
+    for (uint8_t& byte : cmd.key) byte = static_cast<uint8_t>(random());
+    std::fill(std::begin(cmd.fields), std::end(cmd.fields), on ? VERNA_RSS_IPS : 0);
+    ASSERT_TRUE(card.driver.execute(VERNA_CMD_SET_RSS, cmd).ok());
+  }
+
+  /// Puts a tag back that the card has taken out.
+  static void restore_tag(Packet* packet) {
+    if (!(packet->cqe.flags & VERNA_CQE_F_VLAN)) return;
+    const bool service = packet->cqe.rx_flags & VERNA_CQE_RX_SVLAN;
+    const uint8_t tag[4] = {static_cast<uint8_t>(service ? 0x88 : 0x81),
+                            static_cast<uint8_t>(service ? 0xa8 : 0x00),
+                            static_cast<uint8_t>(packet->cqe.vlan_tci >> 8),
+                            static_cast<uint8_t>(packet->cqe.vlan_tci)};
+    packet->bytes.insert(packet->bytes.begin() + 12, tag, tag + 4);
+  }
+
   std::mt19937_64 random;
 };
 
@@ -122,6 +143,45 @@ TEST_F(MergeModel, WhatIsDeliveredIsWhatCame) {
     ASSERT_EQ(by_flow(went), by_flow(came)) << "seed " << seed;
   }
   EXPECT_GT(merged, 1000u) << "the test must merge something";
+}
+
+TEST_F(MergeModel, EveryCombinationOfFeatures) {
+  constexpr uint32_t kSwitches[] = {
+      VERNA_ETH_ON_MERGE,   VERNA_ETH_ON_MERGE_CWR, VERNA_ETH_ON_MERGE_IDS, VERNA_ETH_ON_STRIP,
+      VERNA_ETH_ON_STRIP_S, VERNA_ETH_ON_FILTER,    VERNA_ETH_ON_FILTER_S,
+  };
+  constexpr IpPacket::Tag kCustomer{0x8100, 0x6002}, kService{0x88a8, 0x3003};
+  const std::vector<IpPacket::Tag> kTags[] = {{}, {kCustomer}, {kService}, {kService, kCustomer}};
+  for (const auto& tag : {kCustomer, kService}) {
+    verna_cmd_vlan cmd{};
+    cmd.tpid = tag.tpid;
+    cmd.vid = tag.tci & 0xfff;
+    ASSERT_TRUE(card.driver.execute(VERNA_CMD_ADD_VLAN, cmd).ok());
+  }
+  for (const uint32_t size : {300u, 2048u}) {
+    big_queue(9, size);
+    for (uint32_t combination = 0; combination < 1u << (std::size(kSwitches) + 1); combination++) {
+      uint32_t features = 0;
+      for (size_t i = 0; i < std::size(kSwitches); i++)
+        if (combination & 1u << i) features |= kSwitches[i];
+      random.seed(combination + 1);
+      hash(combination >> std::size(kSwitches));
+      ASSERT_TRUE(set_features(features));
+      std::vector<Flow> flows = make_flows();
+      for (Flow& flow : flows) flow.next.tags = kTags[random() % 4];
+      std::vector<Bytes> came, went;
+      for (const Bytes& f : stream(&flows, 60)) {
+        came.push_back(normal(f));
+        wire.to_a.send(f);
+      }
+      for (Packet& p : take()) {
+        restore_tag(&p);
+        for (const Bytes& f : segment(p, features & VERNA_ETH_ON_MERGE_CWR))
+          went.push_back(normal(f));
+      }
+      ASSERT_EQ(by_flow(went), by_flow(came)) << std::hex << features << " buffers " << size;
+    }
+  }
 }
 
 TEST_F(MergeModel, SmallBuffersAndFewOfThem) {
