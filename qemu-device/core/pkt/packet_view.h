@@ -15,24 +15,28 @@ struct IpLayer {
   bool fragment = false;   // an IP fragment (then l4 is 0)
   bool first_fragment = false;
   uint16_t l4 = 0;
+  uint16_t first_l4 = 0;  // upper layer of a first fragment, whose l4 is 0
   uint32_t l3_end = 0;  // end of the IP packet as its length field says, at most that of the frame
+};
+
+/// An Ethernet header and what follows it.
+struct FrameLayers : IpLayer {
+  uint16_t eth = 0;        // Ethernet header
+  uint16_t ethertype = 0;  // after VLAN tags
+  bool has_vlan = false;
+  uint8_t vlan_tags = 0;  // 0 to 2; a third tag is the payload's
+  uint16_t vlan_tci = 0;  // outer tag
 };
 
 /// Every stage of reception reads headers from `hdr` (copied once, so that a peer that shares the
 /// frame's memory cannot change them after a check) and payload from `data`.
-struct PacketView : IpLayer {
+struct PacketView : FrameLayers {
   static constexpr uint32_t kHeaderBytes = 256;
 
   uint8_t hdr[kHeaderBytes];
   uint32_t hdr_len = 0;           // min(len, kHeaderBytes)
   const uint8_t* data = nullptr;  // whole frame without FCS
   uint32_t len = 0;
-
-  // Filled by parse_packet(), as is IpLayer.
-  uint16_t ethertype = 0;  // after VLAN tags
-  bool has_vlan = false;
-  uint8_t vlan_tags = 0;  // 0 to 2; a third tag is the payload's
-  uint16_t vlan_tci = 0;  // outer tag
 
   const uint8_t* dmac() const { return hdr; }
   const uint8_t* smac() const { return hdr + 6; }
@@ -53,8 +57,13 @@ struct HeaderBytes {
   uint32_t hdr_len;
   uint32_t len;
 };
+/// Parses the frame whose Ethernet header is at `eth`, by itself or inside of another. What cannot
+/// be parsed has no offsets.
+void parse_frame(const HeaderBytes& bytes, uint32_t eth, FrameLayers* out);
 /// Parses the IPv4 or IPv6 header at `l3`, by itself or inside of another. What cannot be parsed
 /// has no offsets.
 void parse_ip(const HeaderBytes& bytes, uint32_t l3, uint16_t ethertype, IpLayer* out);
+/// An IP protocol number of an extension header: as IpLayer::ip_proto, what is behind is unknown.
+bool is_ip_extension(uint8_t proto);
 
 }  // namespace verna

@@ -29,7 +29,8 @@ uint32_t l4_minimum(uint8_t proto) {
 
 void set_l4(const HeaderBytes& b, uint32_t offset, IpLayer* p) {
   const uint32_t end = offset + l4_minimum(p->ip_proto);
-  if (end <= p->l3_end && end <= b.hdr_len) p->l4 = static_cast<uint16_t>(offset);
+  if (end > p->l3_end || end > b.hdr_len) return;
+  (p->fragment ? p->first_l4 : p->l4) = static_cast<uint16_t>(offset);
 }
 
 void parse_ipv4(const HeaderBytes& b, uint32_t l3, IpLayer* p) {
@@ -44,7 +45,7 @@ void parse_ipv4(const HeaderBytes& b, uint32_t l3, IpLayer* p) {
   p->l3_end = std::min(l3 + total, b.len);
   p->fragment = (load_be16(ip + 6) & 0x3fff) != 0;  // more fragments, or an offset
   p->first_fragment = p->fragment && (load_be16(ip + 6) & 0x1fff) == 0;
-  if (!p->fragment) set_l4(b, l3 + header, p);
+  if (!p->fragment || p->first_fragment) set_l4(b, l3 + header, p);
 }
 
 /// Length of the extension header `next` at `ext`, 0 if it is an upper layer to us.
@@ -83,8 +84,11 @@ void parse_extensions(const HeaderBytes& b, uint32_t pos, IpLayer* p) {
       p->first_fragment = p->fragment && place < 8;
     }
     p->ip_proto = ext[0];
-    if (p->fragment) return;
     pos += length;
+    if (p->fragment) {
+      if (p->first_fragment) set_l4(b, pos, p);
+      return;
+    }
   }
 }
 
@@ -100,35 +104,41 @@ void parse_ipv6(const HeaderBytes& b, uint32_t l3, IpLayer* p) {
 }
 
 /// Returns the offset of the header after the tags.
-uint32_t parse_vlan(PacketView* p) {
-  uint32_t pos = kMacAddressBytes;
-  p->ethertype = load_be16(p->hdr + pos);
+uint32_t parse_vlan(const HeaderBytes& b, FrameLayers* p) {
+  uint32_t pos = p->eth + kMacAddressBytes;
+  p->ethertype = load_be16(b.hdr + pos);
   while (is_vlan(p->ethertype) && p->vlan_tags < kMaxVlanTags &&
-         pos + kVlanBytes + 2 <= p->hdr_len) {
-    if (!p->has_vlan) p->vlan_tci = load_be16(p->hdr + pos + 2);
+         pos + kVlanBytes + 2 <= b.hdr_len) {
+    if (!p->has_vlan) p->vlan_tci = load_be16(b.hdr + pos + 2);
     p->has_vlan = true;
     p->vlan_tags++;
     pos += kVlanBytes;
-    p->ethertype = load_be16(p->hdr + pos);
+    p->ethertype = load_be16(b.hdr + pos);
   }
   return pos + 2;
 }
 
 }  // namespace
 
+bool is_ip_extension(uint8_t proto) {
+  constexpr uint8_t kAnyLength[2] = {};
+  return extension_length(proto, kAnyLength) != 0;
+}
+
 void parse_packet(const uint8_t* data, uint32_t len, PacketView* out) {
   out->hdr_len = std::min(len, PacketView::kHeaderBytes);
   std::memcpy(out->hdr, data, out->hdr_len);
   out->data = data;
   out->len = len;
-  out->ethertype = 0;
-  out->has_vlan = false;
-  out->vlan_tags = 0;
-  out->vlan_tci = 0;
-  static_cast<IpLayer&>(*out) = {};
-  if (out->hdr_len < kMacAddressBytes + 2) return;
-  const uint32_t l3 = parse_vlan(out);
-  parse_ip({out->hdr, out->hdr_len, len}, l3, out->ethertype, out);
+  parse_frame({out->hdr, out->hdr_len, len}, 0, out);
+}
+
+void parse_frame(const HeaderBytes& bytes, uint32_t eth, FrameLayers* out) {
+  *out = {};
+  if (eth + kMacHeaderBytes > bytes.hdr_len) return;
+  out->eth = static_cast<uint16_t>(eth);
+  const uint32_t l3 = parse_vlan(bytes, out);
+  parse_ip(bytes, l3, out->ethertype, out);
 }
 
 void parse_ip(const HeaderBytes& bytes, uint32_t l3, uint16_t ethertype, IpLayer* out) {

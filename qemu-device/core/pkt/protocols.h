@@ -30,6 +30,8 @@ inline constexpr uint8_t kProtoIpv6 = 41;  // inside of IP
 inline constexpr uint8_t kProtoGre = 47;
 inline constexpr uint8_t kProtoSctp = 132;
 
+inline constexpr uint8_t kEcnMask = 3;  // of TOS; both bits set: congestion experienced
+
 inline constexpr uint16_t kControlPause = 0x0001;  // opcode of MAC control
 inline constexpr uint16_t kRocePort = 4791;
 

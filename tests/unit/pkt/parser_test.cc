@@ -57,6 +57,35 @@ TEST(Parser, Ipv6UdpWithVlan) {
   EXPECT_EQ(v.dport(), kRocePort);
 }
 
+/// Of all fragments only the first has an upper layer, and no later stage may take it for whole.
+TEST(Parser, UpperLayerOfAFirstFragment) {
+  Bytes frame = roce();
+  frame[20] = 0x20;
+  PacketView v = parse(frame);
+  EXPECT_TRUE(v.first_fragment);
+  EXPECT_EQ(v.l4, 0);
+  EXPECT_EQ(v.first_l4, 34);
+  frame[21] = 1;
+  EXPECT_EQ(parse(frame).first_l4, 0);
+  frame[20] = frame[21] = 0;
+  EXPECT_EQ(parse(frame).first_l4, 0);
+
+  frame = roce(true);
+  const Bytes extension = {frame[20], 0, 0, 1, 0, 0, 0, 9};
+  frame[20] = 44;
+  frame.insert(frame.begin() + 54, extension.begin(), extension.end());
+  v = parse(frame);
+  EXPECT_EQ(v.l4, 0);
+  EXPECT_EQ(v.first_l4, 62);
+  frame[54 + 3] = 9;
+  EXPECT_EQ(parse(frame).first_l4, 0);
+}
+
+TEST(Parser, ExtensionHeaders) {
+  for (const uint8_t proto : {0, 43, 44, 51, 60, 135}) EXPECT_TRUE(is_ip_extension(proto));
+  for (const uint8_t proto : {6, 17, 50, 58, 59}) EXPECT_FALSE(is_ip_extension(proto));
+}
+
 TEST(Parser, PaddingIsNotPartOfTheIpPacket) {
   Bytes frame = roce();
   const size_t end = frame.size();
