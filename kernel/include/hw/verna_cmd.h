@@ -620,7 +620,7 @@ VERNA_ASSERT_SIZE(verna_cmd_set_gid, 40);
  * @reserved1: zero
  *
  * EXISTS: the table has a rule of this key, mask and priority. NO_RESOURCE: there
- * are too many rules, or masks in this table.
+ * are too many rules, or masks in this table, or rules of this key and mask.
  */
 struct verna_cmd_add_flow {
 	struct verna_cmd_hdr hdr;

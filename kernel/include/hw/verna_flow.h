@@ -28,6 +28,13 @@
 #define VERNA_FLOW_K_FIRST	0x02u	/* and it is the first */
 #define VERNA_FLOW_K_VLAN	0x04u	/* has a VLAN tag */
 #define VERNA_FLOW_K_VLAN2	0x08u	/* has two */
+#define VERNA_FLOW_K_TUN_ID	0x10u	/* reserved: the tunnel has a VNI or key */
+
+/* verna_flow_key.tun_kind: Ethernet inside of ... */
+#define VERNA_FLOW_TUN_NONE	0u	/* no tunnel, or a rule that does not look inside */
+#define VERNA_FLOW_TUN_VXLAN	1u
+#define VERNA_FLOW_TUN_GENEVE	2u
+#define VERNA_FLOW_TUN_GRE	3u
 
 /**
  * struct verna_flow_key - what is known of a packet; what it does not have is zero
@@ -61,9 +68,10 @@
  * @tun_dst: outer destination address
  * @tun_sport: outer source port
  * @tun_dport: outer destination port
- * @tun_kind: kind of tunnel
+ * @tun_kind: VERNA_FLOW_TUN_*
  * @tun_tos: outer type of service
  * @tun_ttl: outer TTL
+ * @tun_ip_version: of the outer addresses
  * @reserved1: zero
  *
  * A fragment has no @sport to @icmp_code, not even the first.
@@ -101,7 +109,8 @@ struct verna_flow_key {
 	__u8 tun_kind;
 	__u8 tun_tos;
 	__u8 tun_ttl;
-	__u8 reserved1[17];
+	__u8 tun_ip_version;
+	__u8 reserved1[16];
 };
 VERNA_ASSERT_SIZE(verna_flow_key, 144);
 VERNA_ASSERT_OFFSET(verna_flow_key, sport, 32);

@@ -19,7 +19,8 @@ enum class Stage : uint8_t {
   kWireOut,      // a: bytes
   kWireIn,       // a: bytes
   kDrop,         // a: counter group << 16 | counter, b: bytes
-  kFlow,         // a: flow rule, 0: a miss, b: its priority << 32 | hash look-ups
+  kFlow,         // a: chain << 32 | flow rule, 0: a miss, b: its priority << 32 |
+                 // direction << 24 | group << 8 | hash look-ups
   kSteerEth,     // a: RX queue, b: hash
   kRxDeliver,    // a: RX queue, b: first descriptor
   kRdmaIn,       // a: QPN, b: opcode << 24 | PSN

@@ -34,6 +34,8 @@ CommandResult flow_result(FlowTables::Status status, uint64_t result = 0) {
       return CommandResult::fail(VERNA_CMD_EXISTS);
     case FlowTables::Status::kNoResource:
       return CommandResult::fail(VERNA_CMD_NO_RESOURCE);
+    case FlowTables::Status::kInvalid:
+      return VERNA_BAD_FIELD(verna_cmd_add_flow, addr);
     default:
       return CommandResult::fail(VERNA_CMD_NOT_FOUND);
   }
@@ -53,7 +55,7 @@ CommandResult RxSteering::execute_flow(const CommandBytes& command, Nanos now) {
   CommandResult result = CommandResult::fail(VERNA_CMD_BAD_OPCODE);
   switch (command.as<verna_cmd_hdr>().opcode) {
     case VERNA_CMD_ADD_FLOW:
-      result = add_flow(command);
+      result = add_flow(command, now);
       break;
     case VERNA_CMD_DEL_FLOW:
       result = del_flow(command);
@@ -103,7 +105,10 @@ CommandResult RxSteering::destroy_rss(const CommandBytes& command) {
 
 /// False: an action that the card does not know, or with an operand that is out of range.
 bool RxSteering::load_actions(const verna_flow_actions& from, FlowActions* to) const {
-  *to = {from.flags, from.mark, from.queue, from.rss_context};
+  to->flags = from.flags;
+  to->mark = from.mark;
+  to->queue = from.queue;
+  to->rss_context = from.rss_context;
   const bool drop = from.flags & VERNA_FLOW_A_DROP;
   const bool queue = from.flags & VERNA_FLOW_A_QUEUE;
   const bool rss = from.flags & VERNA_FLOW_A_RSS;
@@ -122,26 +127,29 @@ void RxSteering::use_context(const FlowActions& actions, int change) {
     rss_.find(actions.rss_context)->users += static_cast<uint32_t>(change);
 }
 
-CommandResult RxSteering::add_flow(const CommandBytes& command) {
+CommandResult RxSteering::add_flow(const CommandBytes& command, Nanos now) {
   const auto cmd = command.as<verna_cmd_add_flow>();
   const FlowTableId table{cmd.direction, cmd.group, cmd.chain};
   if (!exists(table)) return CommandResult::fail(VERNA_CMD_NOT_SUPPORTED);
   if (cmd.reserved0) return VERNA_BAD_FIELD(verna_cmd_add_flow, reserved0);
   if (cmd.reserved1) return VERNA_BAD_FIELD(verna_cmd_add_flow, reserved1);
   verna_flow_rule rule;
-  FlowActions actions;
+  FlowRuleSpec spec;
   if (cmd.len != sizeof rule) return VERNA_BAD_FIELD(verna_cmd_add_flow, len);
   if (!bus_.read(cmd.hdr.function, cmd.addr, &rule, sizeof rule))
     return CommandResult::fail(VERNA_CMD_DMA_FAULT, offsetof(verna_cmd_add_flow, addr));
-  if (!is_valid(rule.key, rule.mask) || !load_actions(rule.actions, &actions))
+  if (!is_valid(rule.key, rule.mask) || !load_actions(rule.actions, &spec.actions))
     return VERNA_BAD_FIELD(verna_cmd_add_flow, addr);
+  spec.priority = cmd.priority;
+  spec.key = rule.key;
+  spec.mask = rule.mask;
+  spec.replaces = cmd.replaces;
   const FlowRule* old = flows_.find(cmd.replaces);
   const FlowActions old_actions = old ? old->actions : FlowActions();
   uint32_t id = 0;
-  const FlowTables::Status status =
-      flows_.add(table, cmd.priority, rule.key, rule.mask, actions, cmd.replaces, &id);
+  const FlowTables::Status status = flows_.add(table, spec, now, &id);
   if (status == FlowTables::Status::kOk) {
-    use_context(actions, 1);
+    use_context(spec.actions, 1);
     use_context(old_actions, -1);
   }
   return flow_result(status, id);
@@ -174,7 +182,7 @@ CommandResult RxSteering::set_miss(const CommandBytes& command) {
   const FlowTableId table{cmd.direction, cmd.group, cmd.chain};
   if (!exists(table)) return CommandResult::fail(VERNA_CMD_NOT_SUPPORTED);
   if (cmd.miss > VERNA_FLOW_MISS_DROP) return VERNA_BAD_FIELD(verna_cmd_flow_miss, miss);
-  return flow_result(flows_.set_miss(table, cmd.miss));
+  return flow_result(flows_.set_miss(table, {static_cast<FlowMiss::Kind>(cmd.miss), 0}));
 }
 
 }  // namespace verna

@@ -6,9 +6,10 @@ namespace verna {
 std::optional<Rss::Choice> RxSteering::choose(const PacketView& packet, Nanos now) {
   if (!table_) [[likely]]
     return rss_.main().choose(packet);
-  const FlowMatch match =
-      flows_.match(table_, flow_words(make_flow_key(packet, 0)), packet.len, now);
-  if (match.drop) return {};
+  FlowKeys keys;
+  keys.plain = flow_words(make_flow_key(packet, 0));
+  const FlowMatch match = flows_.match(table_, keys, packet.len, now);
+  if (match.miss.kind == FlowMiss::Kind::kDrop) return {};
   if (!match.rule) return rss_.main().choose(packet);
 
   const FlowActions& actions = match.rule->actions;

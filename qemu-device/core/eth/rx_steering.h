@@ -34,7 +34,7 @@ class RxSteering {
  private:
   CommandResult set_rss(const CommandBytes& command);
   CommandResult destroy_rss(const CommandBytes& command);
-  CommandResult add_flow(const CommandBytes& command);
+  CommandResult add_flow(const CommandBytes& command, Nanos now);
   CommandResult del_flow(const CommandBytes& command);
   CommandResult query_flow(const CommandBytes& command, Nanos now);
   CommandResult set_miss(const CommandBytes& command);

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 
 #include "hw/verna_flow.h"
-#include "pkt/packet_view.h"
+#include "pkt/tunnel.h"
 
 namespace verna {
 
@@ -21,7 +22,48 @@ inline FlowWords flow_words(const verna_flow_key& key) {
   return words;
 }
 
-/// What is known of `packet`, which came from `port`.
+inline verna_flow_key flow_key(const FlowWords& words) {
+  verna_flow_key key;
+  std::memcpy(&key, words.data(), sizeof key);
+  return key;
+}
+
+/// One field of a key's words, as it stands in the contract.
+template <typename T>
+T flow_field(const FlowWords& words, size_t offset) {
+  T value;
+  std::memcpy(&value, reinterpret_cast<const uint8_t*>(words.data()) + offset, sizeof value);
+  return value;
+}
+
+/// A rule whose mask has this looks at what is inside of a tunnel.
+inline bool looks_inside(const FlowWords& mask) {
+  return flow_field<uint8_t>(mask, offsetof(verna_flow_key, tun_kind)) != 0;
+}
+
+/// The two ways in which a packet of a tunnel can be looked at.
+struct FlowKeys {
+  FlowWords plain;   // the outermost headers; no tun_* fields
+  FlowWords tunnel;  // the inner headers, and the outer ones in tun_*
+  bool has_tunnel = false;
+
+  const FlowWords* of(bool inside) const {
+    if (!inside) return &plain;
+    return has_tunnel ? &tunnel : nullptr;
+  }
+};
+
+/// What is known of `packet`, which came from `port`, from its outermost headers.
 verna_flow_key make_flow_key(const PacketView& packet, uint16_t port);
+
+/// The same of any frame, or of one inside of another.
+verna_flow_key make_flow_key(const HeaderBytes& bytes, const FrameLayers& layers, uint16_t port);
+
+/// Fills the tun_* fields from the outer headers of `tunnel`.
+void set_tunnel(const HeaderBytes& bytes, const FrameLayers& outer, const Tunnel& tunnel,
+                verna_flow_key* key);
+
+/// Takes the tun_* fields of `from`.
+void copy_tunnel(const verna_flow_key& from, verna_flow_key* key);
 
 }  // namespace verna

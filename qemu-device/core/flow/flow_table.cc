@@ -5,12 +5,14 @@
 
 namespace verna {
 
-FlowRule* FlowTable::lookup(const FlowWords& key) {
+FlowRule* FlowTable::lookup(const FlowKeys& keys) {
   FlowRule* best = nullptr;
   for (const auto& group : groups_) {
     if (best && group->best_priority() > best->priority) break;
+    const FlowWords* key = keys.of(group->inside());
+    if (!key) continue;
     probes++;
-    FlowRule* rule = group->find(key);
+    FlowRule* rule = group->find(*key);
     if (rule && (!best || rule->before(*best))) best = rule;
   }
   (best ? hits : misses)++;
@@ -23,14 +25,14 @@ MaskGroup* FlowTable::find_group(const FlowWords& mask) const {
   return nullptr;
 }
 
-FlowRule* FlowTable::find_exact(const FlowWords& key, const FlowWords& mask, uint32_t priority,
-                                const FlowRule* except) const {
-  const MaskGroup* group = find_group(mask);
-  return group ? group->find_exact(key, priority, except) : nullptr;
+FlowRule* FlowTable::find_exact(const FlowMatchSpec& spec, const FlowRule* except) const {
+  const MaskGroup* group = find_group(flow_words(spec.mask));
+  return group ? group->find_exact(flow_words(spec.key), spec, except) : nullptr;
 }
 
-bool FlowTable::has_room(const FlowWords& mask) const {
-  return groups_.size() < kMaxMasks || find_group(mask);
+bool FlowTable::has_room(const FlowMatchSpec& spec, const FlowRule* except) const {
+  const MaskGroup* group = find_group(flow_words(spec.mask));
+  return group ? group->has_room(flow_words(spec.key), except) : groups_.size() < kMaxMasks;
 }
 
 void FlowTable::add(FlowRule* rule, const FlowWords& key, const FlowWords& mask) {

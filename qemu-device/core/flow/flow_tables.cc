@@ -1,7 +1,66 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/flow_tables.h"
 
+#include <algorithm>
+
 namespace verna {
+namespace {
+
+constexpr uint8_t kKeyFlags = VERNA_FLOW_K_FRAGMENT | VERNA_FLOW_K_FIRST | VERNA_FLOW_K_VLAN |
+                              VERNA_FLOW_K_VLAN2 | VERNA_FLOW_K_TUN_ID;
+
+/// The last time at which something was heard of a rule.
+Nanos last_sign(const FlowRule& rule) { return std::max(rule.last_used, rule.added); }
+
+/// Fields of the outer headers have bits.
+bool masks_tunnel(const verna_flow_key& mask) {
+  verna_flow_key outer{};
+  copy_tunnel(mask, &outer);
+  return flow_words(outer) != FlowWords{};
+}
+
+const char* check_match(const FlowMatchSpec& spec) {
+  const verna_flow_key& mask = spec.mask;
+  const FlowWords key_words = flow_words(spec.key);
+  const FlowWords mask_words = flow_words(mask);
+  for (size_t i = 0; i < kFlowWords; i++)
+    if (key_words[i] & ~mask_words[i]) return "the key has bits where the mask has none";
+  const bool reserved = std::any_of(std::begin(mask.reserved1), std::end(mask.reserved1),
+                                    [](uint8_t byte) { return byte != 0; });
+  if (reserved || mask.reserved0 || mask.meta || mask.flags & ~kKeyFlags)
+    return "a field that does not exist";
+  if (masks_tunnel(mask) && (mask.tun_kind != 0xff || !spec.key.tun_kind))
+    return "outer headers without a kind of tunnel";
+  for (const PortRange& range : {spec.sport, spec.dport})
+    if (range.low > range.high || (range.low == 0 && range.high != 0xffff))
+      return "a range of ports that begins at 0 or ends before it begins";
+  return nullptr;
+}
+
+const char* check_actions(const FlowTableId& table, const FlowMatchSpec& match,
+                          const FlowActions& a) {
+  const bool to_queue = a.flags & (VERNA_FLOW_A_QUEUE | VERNA_FLOW_A_RSS);
+  const bool drop = a.flags & VERNA_FLOW_A_DROP;
+  if ((a.target != FlowTarget::kNext) + to_queue + drop > 1 || a.target == FlowTarget::kDrop)
+    return "two destinations";
+  if (a.chain && a.target != FlowTarget::kChain) return "a chain that is not gone to";
+  if (a.port && a.target != FlowTarget::kPort) return "a port that is not sent to";
+  if (a.target == FlowTarget::kChain && a.chain <= table.chain)
+    return "chains can only be entered upwards";
+  if (!a.edit) return nullptr;
+  if (a.edit->decap && !match.key.tun_kind) return "decapsulation of what need not be a tunnel";
+  for (size_t i = 0; i < a.edit->num_copies && i < FlowEdit::kMaxCopies; i++)
+    if (match.mask.port == 0xffff && a.edit->copies[i].port == match.key.port)
+      return "a copy to the port that the packet came from";
+  return check_edit(*a.edit);
+}
+
+}  // namespace
+
+const char* FlowTables::check(const FlowTableId& table, const FlowRuleSpec& spec) {
+  const char* error = check_match(spec);
+  return error ? error : check_actions(table, spec, spec.actions);
+}
 
 FlowTable* FlowTables::find_table(const FlowTableId& id) const {
   const auto found = tables_.find(id);
@@ -48,27 +107,30 @@ void FlowTables::free_place(FlowRule* rule) {
   num_rules_--;
 }
 
-FlowTables::Status FlowTables::add(const FlowTableId& table_id, uint32_t priority,
-                                   const verna_flow_key& key, const verna_flow_key& mask,
-                                   const FlowActions& actions, uint32_t replaces, uint32_t* id) {
-  const FlowRule* old = replaces ? find(replaces) : nullptr;
-  if (replaces && !old) return Status::kNotFound;
+FlowTables::Status FlowTables::add(const FlowTableId& table_id, const FlowRuleSpec& spec, Nanos now,
+                                   uint32_t* id) {
+  if (check(table_id, spec)) return Status::kInvalid;
+  const FlowRule* old = spec.replaces ? find(spec.replaces) : nullptr;
+  if (spec.replaces && !old) return Status::kNotFound;
   if (num_rules_ - (old ? 1 : 0) >= max_rules_) return Status::kNoResource;
   FlowTable* table = make_table(table_id);
   if (!table) return Status::kNoResource;
-  const FlowWords key_words = flow_words(key);
-  const FlowWords mask_words = flow_words(mask);
-  const bool exists = table->find_exact(key_words, mask_words, priority, old);
-  if (exists || !table->has_room(mask_words)) {
+  const bool exists = table->find_exact(spec, old);
+  if (exists || !table->has_room(spec, old)) {
     drop_if_default(table);
     return exists ? Status::kExists : Status::kNoResource;
   }
   FlowRule* rule = take_place();
-  rule->priority = priority;
+  rule->priority = spec.priority;
   rule->order = ++order_;
-  rule->actions = actions;
-  table->add(rule, key_words, mask_words);
-  if (old) remove(replaces);
+  rule->actions = spec.actions;
+  rule->sport = spec.sport;
+  rule->dport = spec.dport;
+  rule->added = now;
+  rule->idle_limit = spec.idle_limit;
+  table->add(rule, flow_words(spec.key), flow_words(spec.mask));
+  if (old) remove(spec.replaces);
+  if (rule->idle_limit) watch(*rule);
   *id = rule->id;
   return Status::kOk;
 }
@@ -83,7 +145,9 @@ FlowTables::Status FlowTables::remove(uint32_t id) {
   return Status::kOk;
 }
 
-FlowTables::Status FlowTables::set_miss(const FlowTableId& id, uint8_t miss) {
+FlowTables::Status FlowTables::set_miss(const FlowTableId& id, const FlowMiss& miss) {
+  const bool chain = miss.kind == FlowMiss::Kind::kChain;
+  if (chain ? miss.chain <= id.chain : miss.chain != 0) return Status::kInvalid;
   FlowTable* table = make_table(id);
   if (!table) return Status::kNoResource;
   table->miss = miss;
@@ -91,23 +155,58 @@ FlowTables::Status FlowTables::set_miss(const FlowTableId& id, uint8_t miss) {
   return Status::kOk;
 }
 
-FlowMatch FlowTables::match(FlowTable* table, const FlowWords& key, uint32_t bytes, Nanos now) {
+FlowMatch FlowTables::match(FlowTable* table, const FlowKeys& keys, uint32_t bytes, Nanos now) {
   if (!table) return {};
   const uint64_t before = table->probes;
-  FlowRule* rule = table->lookup(key);
-  trace_.point(Stage::kFlow, rule ? rule->id : 0,
-               uint64_t{rule ? rule->priority : 0} << 32 | (table->probes - before));
-  if (!rule) return {nullptr, table->miss == VERNA_FLOW_MISS_DROP};
+  FlowRule* rule = table->lookup(keys);
+  const FlowTableId& id = table->id();
+  trace_.point(Stage::kFlow, uint64_t{id.chain} << 32 | (rule ? rule->id : 0),
+               uint64_t{rule ? rule->priority : 0} << 32 | uint64_t{id.direction} << 24 |
+                   uint64_t{id.group} << 8 | (table->probes - before));
+  if (!rule) return {nullptr, table->miss};
   rule->packets++;
   rule->bytes += bytes;
   rule->last_used = now;
-  return {rule, false};
+  return {rule, {}};
+}
+
+/// Puts a rule where it is looked at when it would age if nothing more came.
+void FlowTables::watch(const FlowRule& rule) {
+  const Nanos since = last_sign(rule);
+  const Nanos when = rule.idle_limit < kNever - since ? since + rule.idle_limit : kNever;
+  if (ageing_.size() >= ageing_limit_) {
+    std::erase_if(ageing_, [this](const Ageing& a) {
+      const FlowRule* there = find(a.id);
+      return !there || !there->idle_limit;
+    });
+    std::make_heap(ageing_.begin(), ageing_.end(), std::greater<>());
+    ageing_limit_ = std::max<size_t>(64, 2 * ageing_.size());
+  }
+  ageing_.push_back({when, rule.id});
+  std::push_heap(ageing_.begin(), ageing_.end(), std::greater<>());
+}
+
+void FlowTables::age(Nanos now, size_t budget, const std::function<void(const FlowRule&)>& gone) {
+  for (; budget > 0 && next_ageing() <= now; budget--) {
+    std::pop_heap(ageing_.begin(), ageing_.end(), std::greater<>());
+    const uint32_t id = ageing_.back().id;
+    ageing_.pop_back();
+    const FlowRule* rule = find(id);
+    if (!rule || !rule->idle_limit) continue;
+    if (now - last_sign(*rule) < rule->idle_limit) {
+      watch(*rule);
+      continue;
+    }
+    gone(*rule);
+    remove(id);
+  }
 }
 
 void FlowTables::reset() {
   tables_.clear();
   rules_.clear();
   free_.clear();
+  ageing_.clear();
   num_rules_ = 0;
 }
 

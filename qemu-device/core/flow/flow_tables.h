@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 
 #include "base/trace.h"
@@ -10,27 +11,33 @@
 
 namespace verna {
 
-/// What a packet found in a table.
+/// What a packet found in a table: a rule, or else what the table does.
 struct FlowMatch {
-  const FlowRule* rule = nullptr;  // null: a miss
-  bool drop = false;               // a miss, in a table that drops these
+  const FlowRule* rule = nullptr;
+  FlowMiss miss;
+};
+
+/// A rule to be added.
+struct FlowRuleSpec : FlowMatchSpec {
+  FlowActions actions;
+  Nanos idle_limit = 0;
+  uint32_t replaces = 0;  // rule that goes in the same moment, 0: none
 };
 
 class FlowTables {
  public:
-  enum class Status { kOk, kExists, kNoResource, kNotFound };
+  enum class Status { kOk, kExists, kNoResource, kNotFound, kInvalid };
 
   /// At most `max_rules` (up to 2^20) rules in all tables. `seed`: see MaskGroup.
   FlowTables(uint32_t max_rules, uint64_t seed, Trace& trace)
       : max_rules_(max_rules), seed_(seed), trace_(trace) {}
 
-  /// Adds a rule and removes the one that it replaces (0: none). On success `*id` is its number,
-  /// else nothing has changed. Bits of `key` outside of `mask` are zero.
-  Status add(const FlowTableId& table, uint32_t priority, const verna_flow_key& key,
-             const verna_flow_key& mask, const FlowActions& actions, uint32_t replaces,
-             uint32_t* id);
+  /// What is wrong with a rule for this table, whatever else is there, or null.
+  static const char* check(const FlowTableId& table, const FlowRuleSpec& spec);
+  /// On success `*id` is the rule's number, else nothing has changed. kInvalid: see check().
+  Status add(const FlowTableId& table, const FlowRuleSpec& spec, Nanos now, uint32_t* id);
   Status remove(uint32_t id);
-  Status set_miss(const FlowTableId& table, uint8_t miss);
+  Status set_miss(const FlowTableId& table, const FlowMiss& miss);
 
   /// Null: there is no such rule.
   FlowRule* find(uint32_t id);
@@ -38,12 +45,20 @@ class FlowTables {
   FlowTable* find_table(const FlowTableId& id) const;
 
   /// Looks a packet of `bytes` up, and counts. `table` may be null.
-  FlowMatch match(FlowTable* table, const FlowWords& key, uint32_t bytes, Nanos now);
+  FlowMatch match(FlowTable* table, const FlowKeys& keys, uint32_t bytes, Nanos now);
+
+  /// Removes rules that were not used for their idle_limit, each after `gone` has seen it; looks at
+  /// no more than `budget` rules.
+  void age(Nanos now, size_t budget, const std::function<void(const FlowRule&)>& gone);
+  /// Nothing can age before this.
+  Nanos next_ageing() const { return ageing_.empty() ? kNever : ageing_.front().when; }
 
   /// No rules, no tables; numbers of rules do not begin anew.
   void reset();
 
   size_t num_rules() const { return num_rules_; }
+  /// Entries that ageing keeps, some of rules that went.
+  size_t ageing_size() const { return ageing_.size(); }
   const std::map<FlowTableId, std::unique_ptr<FlowTable>>& tables() const { return tables_; }
   /// Calls `visit` with each rule, in no order.
   template <typename Visit>
@@ -58,6 +73,14 @@ class FlowTables {
   static constexpr uint32_t kPlaceBits = 21;
   static constexpr size_t kMaxTables = 1024;
 
+  /// When to look at a rule again. It may have gone meanwhile.
+  struct Ageing {
+    Nanos when;
+    uint32_t id;
+    bool operator>(const Ageing& other) const { return when > other.when; }
+  };
+
+  void watch(const FlowRule& rule);
   FlowTable* make_table(const FlowTableId& id);
   void drop_if_default(FlowTable* table);
   FlowRule* take_place();
@@ -69,6 +92,8 @@ class FlowTables {
   std::map<FlowTableId, std::unique_ptr<FlowTable>> tables_;
   std::deque<FlowRule> rules_;  // by place
   std::vector<uint32_t> free_;  // places
+  std::vector<Ageing> ageing_;  // a heap, the first is next
+  size_t ageing_limit_ = 64;    // entries; then those of rules that went are thrown out
   size_t num_rules_ = 0;
   uint32_t generation_ = 0;
   uint64_t order_ = 0;

@@ -16,7 +16,7 @@ constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
 }  // namespace
 
 MaskGroup::MaskGroup(const FlowWords& mask, uint64_t seed)
-    : mask_(mask), seed_(seed), slots_(kFirstSlots) {
+    : mask_(mask), inside_(looks_inside(mask)), seed_(seed), slots_(kFirstSlots) {
   for (size_t i = 0; i < kFlowWords; i++)
     if (mask[i]) indices_.push_back(static_cast<uint8_t>(i));
 }
@@ -41,16 +41,29 @@ size_t MaskGroup::probe(uint32_t hash, const FlowWords& key) const {
   return at;
 }
 
-FlowRule* MaskGroup::find(const FlowWords& key) const {
+/// Of the rules of this key, whatever their ranges.
+FlowRule* MaskGroup::first(const FlowWords& key) const {
   const Slot& slot = slots_[probe(hash_of(key), key)];
   return slot.entry ? heads_[slot.entry - 1] : nullptr;
 }
 
-FlowRule* MaskGroup::find_exact(const FlowWords& key, uint32_t priority,
+FlowRule* MaskGroup::find(const FlowWords& key) const {
+  FlowRule* rule = first(key);
+  while (rule && rule->has_ranges() && !rule->in_ranges(key)) rule = rule->next;
+  return rule;
+}
+
+FlowRule* MaskGroup::find_exact(const FlowWords& key, const FlowMatchSpec& spec,
                                 const FlowRule* except) const {
-  FlowRule* rule = find(key);
-  while (rule && (rule->priority < priority || rule == except)) rule = rule->next;
-  return rule && rule->priority == priority ? rule : nullptr;
+  FlowRule* rule = first(key);
+  while (rule && (rule == except || !rule->is_like(spec))) rule = rule->next;
+  return rule;
+}
+
+bool MaskGroup::has_room(const FlowWords& key, const FlowRule* except) const {
+  size_t count = 0;
+  for (const FlowRule* rule = first(key); rule; rule = rule->next) count += rule != except;
+  return count < kMaxAlike;
 }
 
 uint32_t MaskGroup::take_entry(const FlowWords& key) {

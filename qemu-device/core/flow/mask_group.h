@@ -21,15 +21,23 @@ class MaskGroup {
   /// `seed` keeps a host from choosing keys that collide.
   MaskGroup(const FlowWords& mask, uint64_t seed);
 
+  /// Rules of one key, which differ in priority or ranges. A look-up may try them all.
+  static constexpr size_t kMaxAlike = 64;
+
   const FlowWords& mask() const { return mask_; }
+  /// Rules for what is inside of tunnels.
+  bool inside() const { return inside_; }
   size_t size() const { return rules_; }
   /// Lowest priority number of all rules. The group is not empty.
   uint32_t best_priority() const { return priorities_.begin()->first; }
 
-  /// First rule for packets of this key, or null.
+  /// Best rule for packets of this key, or null.
   FlowRule* find(const FlowWords& key) const;
-  /// The rule of exactly this key and priority other than `except`, or null.
-  FlowRule* find_exact(const FlowWords& key, uint32_t priority, const FlowRule* except) const;
+  /// The rule of exactly this key, priority and ranges other than `except`, or null.
+  FlowRule* find_exact(const FlowWords& key, const FlowMatchSpec& spec,
+                       const FlowRule* except) const;
+  /// Room for a rule of this key, without `except`?
+  bool has_room(const FlowWords& key, const FlowRule* except) const;
 
   void add(FlowRule* rule, const FlowWords& key);
   void remove(FlowRule* rule);
@@ -49,6 +57,7 @@ class MaskGroup {
   const uint64_t* stored_key(uint32_t entry) const {
     return keys_[entry >> kChunkBits].get() + (entry & ((1u << kChunkBits) - 1)) * indices_.size();
   }
+  FlowRule* first(const FlowWords& key) const;
   bool matches(uint32_t entry, const FlowWords& key) const;
   /// Slot of the key, or the free one where it belongs.
   size_t probe(uint32_t hash, const FlowWords& key) const;
@@ -58,6 +67,7 @@ class MaskGroup {
   void grow();
 
   FlowWords mask_;
+  bool inside_;
   std::vector<uint8_t> indices_;  // of the words that count
   uint64_t seed_;
   std::vector<Slot> slots_;

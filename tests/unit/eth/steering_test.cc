@@ -250,7 +250,14 @@ TEST_F(FlowSteeringTest, RulesThatMakeNoSense) {
   EXPECT_EQ(status([](Rule& r) { r.key.sport = 5; }), VERNA_CMD_BAD_PARAM) << "outside of the mask";
   EXPECT_EQ(status([](Rule& r) { r.mask.meta = 1; }), VERNA_CMD_BAD_PARAM);
   EXPECT_EQ(status([](Rule& r) { r.mask.tun_id = 1; }), VERNA_CMD_BAD_PARAM);
-  EXPECT_EQ(status([](Rule& r) { r.mask.reserved1[16] = 1; }), VERNA_CMD_BAD_PARAM);
+  EXPECT_EQ(status([](Rule& r) { r.mask.reserved1[15] = 1; }), VERNA_CMD_BAD_PARAM);
+  EXPECT_EQ(status([](Rule& r) { r.mask.tun_ip_version = 1; }), VERNA_CMD_BAD_PARAM);
+  EXPECT_EQ(status([](Rule& r) {
+              r.mask.tun_kind = 0xff;
+              r.key.tun_kind = VERNA_FLOW_TUN_VXLAN;
+            }),
+            VERNA_CMD_BAD_PARAM)
+      << "what is inside of tunnels is not looked at here";
   EXPECT_EQ(status([](Rule& r) { r.mask.reserved0 = 1; }), VERNA_CMD_BAD_PARAM);
   EXPECT_EQ(status([](Rule& r) { r.mask.flags = 0x10; }), VERNA_CMD_BAD_PARAM);
   EXPECT_EQ(status([](Rule& r) { r.actions.flags |= 0x10; }), VERNA_CMD_BAD_PARAM);
