@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Includes go one way; see Documentation/adr and the table below, which is the rule.
 
-base <- pkt, host, mac <- queue, flow, sched <- eth | rdma <- ctrl <- nic <- (C ABI) <- qom
+base <- pkt, host, mac <- queue, flow, sched, vswitch <- eth | rdma <- ctrl <- nic <- (C ABI) <- qom
 """
 
 import re
@@ -18,6 +18,7 @@ CORE = {
     "mac": {"base", "pkt", "hw"},
     "queue": {"base", "host", "pkt", "hw"},
     "flow": {"base", "host", "pkt", "hw"},
+    "vswitch": {"base", "host", "pkt", "flow", "hw"},
     "sched": {"base", "host", "pkt", "hw"},
     # Commands are data; what executes them includes their description.
     "eth": {"base", "host", "pkt", "mac", "queue", "flow", "sched", "hw", "ctrl/command.h",
