@@ -7,10 +7,11 @@
 #                    idle:     the same, with the far end in a namespace
 #                    up:       the same, both up, no addresses, an MTU that gro.sh's segments fit
 #                    endpoint: eth0 here and eth1 there up, with addresses, and they answer
-#                    warm:     the same, and each queue had an interrupt
+#                    merge:    the same, and frames wait long for others to be merged with
+#                    warm:     as endpoint, and each queue had an interrupt
 # cards.sh rebind    unbinds and binds the driver: whatever was changed is gone
 set -u
-: "${LOCAL_V4:=}" "${LOCAL_V6:=}" "${REMOTE_V4:=}" "${REMOTE_V6:=}"
+: "${LOCAL_V4:=}" "${LOCAL_V6:=}" "${REMOTE_V4:=}" "${REMOTE_V6:=}" "${LOCAL_PREFIX_V6:=}"
 remote=ns-remote
 spare=ns-spare # what is not eth0 or eth1, away from tests that try every interface they find
 driver=/sys/bus/pci/drivers/verna
@@ -44,6 +45,7 @@ home() {
 	for ((n = 0; n < $(cards | wc -l); n++)); do
 		ip -netns $remote link set dev eth$n netns 1 2>/dev/null
 		ip -netns $spare link set dev eth$n netns 1 2>/dev/null
+		ethtool -C eth$n rx-usecs 0
 		ip link set dev eth$n down mtu 1500
 		ip addr flush dev eth$n
 	done
@@ -75,6 +77,7 @@ endpoint() {
 	ip -netns $remote link set dev eth1 up
 	ip -netns $remote addr add "$REMOTE_V4/24" dev eth1
 	ip -netns $remote addr add "$REMOTE_V6/64" dev eth1 nodad
+	ip -netns $remote -6 route add "$LOCAL_PREFIX_V6" via "$LOCAL_V6"
 	for _ in $(seq 50); do
 		ping -q -c1 -W1 "$REMOTE_V4" && ping -q -c1 -W1 "$REMOTE_V6" && return
 		sleep 0.2
@@ -106,6 +109,7 @@ pair) home ;;
 idle) home && away ;;
 up) home && away && up ;;
 endpoint) home && away && endpoint ;;
+merge) home && away && endpoint && ethtool -C eth0 rx-usecs 10000 ;;
 warm) home && away && endpoint && warm ;;
 *) exit 2 ;;
 esac

@@ -15,12 +15,14 @@ from .suite import PAIR, Unit
 
 FOLDER = "/usr/libexec/kselftests"
 REMOTE = "ns-remote"  # as cards.sh has it
-CPUS = 8  # RPS wants CPUs without a queue's interrupt, and some tests a queue per CPU
+CPUS = 10  # RPS wants two CPUs without a queue's interrupt, and toeplitz.py leaves eight queues
 MEMORY = "4G"
-ADDRESSES = {"LOCAL_V4": "192.0.2.1", "REMOTE_V4": "192.0.2.2",
-             "LOCAL_V6": "2001:db8::1", "REMOTE_V6": "2001:db8::2"}
+# Not those of a simulated device (192.0.2, 2001:db8::), which tests give to tunnels between them.
+ADDRESSES = {"LOCAL_V4": "203.0.113.1", "REMOTE_V4": "203.0.113.2",
+             "LOCAL_V6": "2001:db8:1::1", "REMOTE_V6": "2001:db8:1::2",
+             "LOCAL_PREFIX_V6": "2001:db8:2::/64"}  # of containers behind the local end
 ENVIRONMENT = {"NETIF": "eth0", **ADDRESSES, "REMOTE_TYPE": "netns", "REMOTE_ARGS": REMOTE,
-               "LOCAL_PREFIX_V6": "2001:db8:2::", "KSFT_MACHINE_SLOW": "yes",
+               "KSFT_MACHINE_SLOW": "yes",
                "PYTHONUNBUFFERED": "1"}
 
 CARDS = Path(__file__).with_name("cards.sh")
@@ -53,7 +55,7 @@ class Lane:
     def __init__(self, net: Topology, disks: dict, links: int = 1, **guest_options):
         self.net = net
         self.guest: Guest = net.guest("ksft", memory=MEMORY, cpus=CPUS, root=disks["root"],
-                                      layers=[disks["kselftest"]], **guest_options)
+                                      layers=disks["layers"], **guest_options)
         for _ in range(links):
             net.link(self.guest, self.guest)
         self.names = tuple(f"eth{number}" for number in range(2 * links))

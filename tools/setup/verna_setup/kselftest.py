@@ -29,6 +29,10 @@ python3 python3-yaml netsniff-ng bpftool bpftrace bc perl-base libcap2 libnuma1 
 libmnl0 nftables iputils-tracepath netcat-openbsd
 """.split()
 
+# The tests of 7.x call `ethtool --json -l`. It needs no newer libraries than the stable suite's.
+NEWER_SUITE = "forky"
+NEWER = {"ethtool": "usr/sbin/ethtool"}
+
 # A stable kernel's tree has programs that do not compile (net/tls.c of 6.12.117): -i goes on, and
 # what the lane needs is looked for afterwards.
 MAKE_OPTIONS = ["-i", "TARGETS=drivers/net drivers/net/hw net net/lib net/forwarding"]
@@ -115,6 +119,24 @@ def userland() -> Path:
     return image.root(sdk_module.build(), [*image.PACKAGES, *GUEST_PACKAGES])
 
 
-def build(name: str = STOCK) -> dict[str, Path]:
-    """What a guest that runs the tests needs besides the usual."""
-    return {"root": userland(), "kselftest": tests(name)}
+def newer_tools() -> Path:
+    """The layer with what a newer tree's tests call and Debian's stable suite has too old."""
+
+    def recipe(work: Path, log: Log) -> None:
+        target = work / "tree/usr/local/sbin"
+        target.mkdir(parents=True)
+        for package, path in NEWER.items():
+            unpacked = binary_package(work, log, package, NEWER_SUITE)
+            shutil.copy(unpacked / path, target)
+            shutil.rmtree(unpacked)
+        image.squash(sdk_module.build(), log, work / "tree", work / "tools.squashfs")
+        shutil.rmtree(work / "tree")
+
+    parts = [NEWER_SUITE, *NEWER, *NEWER.values()]
+    return artefact("kselftest-tools", parts, recipe, 20) / "tools.squashfs"
+
+
+def build(name: str = STOCK) -> dict[str, Path | list[Path]]:
+    """What a guest that runs a kernel's tests needs besides the usual: `root` and `layers`."""
+    layers = [tests(name)] if name == STOCK else [tests(name), newer_tools()]
+    return {"root": userland(), "layers": layers}
