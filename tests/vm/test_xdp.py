@@ -12,6 +12,7 @@ from bench import perftest
 from conftest import ends_of, fail_on_trouble, folder_for
 from helpers import ethtool_stats, ping, reachable, wait_until
 from verna_vm import Topology
+from verna_vm.launch import patience
 
 LIB = "/usr/local/lib/verna-tests"
 BROADCAST = "ff:ff:ff:ff:ff:ff"
@@ -259,10 +260,11 @@ def test_programs_come_and_go_under_traffic(ends):
     a, b = ends
     server = b.popen("iperf3 -s -1")
     perftest.wait_listening(b.guest, 5201, server)
-    client = a.popen(f"iperf3 -c {b.ip} -t 12 -i 0")
+    seconds = int(10 * patience())
+    client = a.popen(f"iperf3 -c {b.ip} -t {seconds + 2} -i 0")
     time.sleep(1)
     rounds = 0
-    end = time.monotonic() + 10
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         attach(b, "pass").check()
         attach(b, "tx", force=True).check()
