@@ -64,10 +64,7 @@ def run(tool: str, server: Side, client: Side, options: str = "", timeout: float
 
     listening = server.guest.popen(command(server))
     try:
-        if "-R" in options.split():
-            server.guest.run("sleep 2")  # rdma_cm listens nowhere that one could look
-        else:
-            wait_listening(server.guest, port, listening)
+        wait_listening(server.guest, port, listening, cm="-R" in options.split())
         result = client.guest.run(f"{command(client)} {server.address}", timeout)
         log = f"# client: {result.command}\n{result.out}{result.err}"
         if not result.ok:
@@ -83,11 +80,11 @@ def run(tool: str, server: Side, client: Side, options: str = "", timeout: float
     return Outcome(parse(result.out, LATENCY if latency else BANDWIDTH), log)
 
 
-def wait_listening(guest, port: int, process, timeout: float = 20) -> None:
-    """Waits until something in the guest listens on a TCP port, or the server has ended."""
-    script = (f"for i in $(seq {int(timeout * 10)}); do "
-              f"grep -qi ':{port:04x} 0*:0000 0A' /proc/net/tcp /proc/net/tcp6 && exit 0; "
-              "sleep 0.1; done; exit 1")
+def wait_listening(guest, port: int, process, timeout: float = 20, cm: bool = False) -> None:
+    """Waits until something in the guest listens on a port of TCP, or of rdma_cm."""
+    look = (f"rdma resource show cm_id | grep -q 'state LISTEN.*:{port} '" if cm else
+            f"grep -qi ':{port:04x} 0*:0000 0A' /proc/net/tcp /proc/net/tcp6")
+    script = f"for i in $(seq {int(timeout * 10)}); do {look} && exit 0; sleep 0.1; done; exit 1"
     if not guest.run(script, timeout + 10).ok:
         raise CommandFailed(f"guest {guest.name}: '{process.command}' does not listen on port "
                             f"{port}\n{process.out}{process.err}")
