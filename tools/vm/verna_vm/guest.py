@@ -122,6 +122,7 @@ class Guest:
             self._qmp = Qmp(ours[1])
         except Exception as error:
             self.kill()
+            self._ended_by_us = True  # that it ended by itself is what the caller hears now
             raise GuestGone(f"guest {self.name}: QEMU did not start: {self.qemu_log()}") from error
         if wait:
             self.wait_ready()
