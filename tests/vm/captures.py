@@ -37,8 +37,9 @@ def in_sdk(repo, *command: str) -> str:
 
 
 # What tshark takes the payload of a RoCE frame for if its bytes look so; ours mean nothing.
-GUESSES = ("eth_over_ib", "fc_infiniband", "iser_infiniband", "lnet_ib", "mellanox_eoib", "nvme_rdma",
-           "rpcrdma_infiniband", "sdp_infiniband", "smb_direct_infiniband", "smcr_infiniband")
+GUESSES = ("eth_over_ib", "fc_infiniband", "iser_infiniband", "lnet_ib", "mellanox_eoib",
+           "nvme_rdma", "rpcrdma_infiniband", "sdp_infiniband", "smb_direct_infiniband",
+           "smcr_infiniband")
 
 
 def tshark(repo, capture, condition: str, *fields: str) -> list[list[str]]:
