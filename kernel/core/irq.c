@@ -121,7 +121,7 @@ static int verna_irq_request(struct verna_dev *vdev, u32 vector)
 
 	/* Before the request, which chooses the CPU: later a change waits for an interrupt. */
 	cpumask_copy(&vec->affinity, cpumask_of(cpu));
-	irq_set_affinity_and_hint(vec->irq, &vec->affinity);
+	irq_update_affinity_hint(vec->irq, &vec->affinity);
 	irq_set_affinity(vec->irq, verna_irq_cpus(vec));
 	err = request_threaded_irq(vec->irq, verna_irq_handle, verna_irq_thread, 0,
 				   vec->name, vec);
