@@ -77,7 +77,7 @@ def ends_of(a: Guest, b: Guest, subnet: int = 7) -> tuple[End, End]:
 
 @pytest.fixture(scope="module")
 def uneven_guests(request, repo, setup_paths):
-    """The same, but the first one has two processors, so two channels."""
+    """As two_guests, but the first one has two processors, so two channels."""
     with Topology(folder_for(request, repo)) as net:
         a, b = net.guest("a", cpus=2), net.guest("b")
         net.link(a, b)

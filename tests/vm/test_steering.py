@@ -6,9 +6,7 @@ import re
 import time
 
 import pytest
-from conftest import ends_of, fail_on_trouble, folder_for
 from helpers import ethtool_stats, reachable, wait_until
-from verna_vm import Topology
 
 PACKETS = 40
 # Sends PACKETS datagrams from each of the given ports to one port.
@@ -52,19 +50,12 @@ print(json.dumps([count, ordered, {p: sorted(c) for p, c in cpus.items()}]))
 
 
 @pytest.fixture(scope="module")
-def pair(request, repo, setup_paths):
-    """Two linked guests; the first has two processors."""
-    with Topology(folder_for(request, repo)) as net:
-        a, b = net.guest("a", cpus=2), net.guest("b")
-        net.link(a, b)
-        net.start()
-        ends = ends_of(a, b)
-        for end, peer in (ends, ends[::-1]):
-            reachable(end, peer)
-            end.guest.push(SENDER.encode(), "/tmp/send.py")
-            end.guest.push(RECEIVER.encode(), "/tmp/receive.py")
-        yield ends
-        fail_on_trouble(net, [])
+def pair(uneven_guests):
+    for end, peer in (uneven_guests, uneven_guests[::-1]):
+        reachable(end, peer)
+        end.guest.push(SENDER.encode(), "/tmp/send.py")
+        end.guest.push(RECEIVER.encode(), "/tmp/receive.py")
+    return uneven_guests
 
 
 @pytest.fixture
