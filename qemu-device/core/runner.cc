@@ -9,7 +9,22 @@
 #include <exception>
 #include <system_error>
 
+#include "hw/verna_regs.h"
+
 namespace verna {
+namespace {
+
+bool is_ethernet(uint32_t doorbell) {
+  const uint32_t type = doorbell >> VERNA_DB_TYPE_SHIFT;
+  return type == VERNA_DB_TXQ || type == VERNA_DB_RXQ;
+}
+
+uint64_t wire_bytes(const Nic& nic) {
+  const auto& port = nic.counters().port;
+  return port[VERNA_PORT_tx_bytes] + port[VERNA_PORT_rx_bytes];
+}
+
+}  // namespace
 
 Runner::Runner(Nic& nic, const RunnerConfig& config)
     : nic_(nic), config_(config), event_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
@@ -99,17 +114,28 @@ void Runner::slept(Nanos duration) {
   poll_.store(next, std::memory_order_relaxed);
 }
 
-bool Runner::run_inline(Nanos host_now) {
+/// What the vCPU may do in one turn for the doorbell that it rang, 0: leave all to the engine.
+uint32_t Runner::inline_budget(uint32_t doorbell) {
+  if (!is_ethernet(doorbell)) return config_.inline_bytes;
+  if (!bulk_) return config_.inline_bytes / kDriverShare;
+  bulk_--;
+  return 0;
+}
+
+bool Runner::run_inline(Nanos host_now, uint32_t doorbell) {
   if (!asleep_.load(std::memory_order_relaxed)) return true;  // it woke up meanwhile
   if (!clock_.running()) return true;                         // it is woken when that changes
-  if (!config_.inline_bytes) return false;
+  const uint32_t budget = inline_budget(doorbell);
+  if (!budget) return false;
   const Nanos now = clock_.now(host_now);
+  const uint64_t before = wire_bytes(nic_);
   nic_.set_polling(false);
   Nic::RunResult result{true, 0};
-  for (int i = 0; i < kInlineTurns && result.more; i++)
-    result = nic_.run(now, config_.inline_bytes);
+  for (int i = 0; i < kInlineTurns && result.more; i++) result = nic_.run(now, budget);
   nic_.set_polling(true);
   nic_.counters().dev[VERNA_DEV_inline_runs]++;
+  if (result.more && is_ethernet(doorbell) && wire_bytes(nic_) - before >= budget)
+    bulk_ = kDoorbellsOfBulk;
   if (result.more || result.deadline < deadline_ || !nic_.prepare_sleep(now)) return false;
   // The engine waits for what it was told then; a new connection has new descriptors.
   const Sleep sleep = what_to_wait_for();

@@ -27,7 +27,9 @@ struct RunnerConfig {
 /// The engine runs slices while there is work, looks for more for a while, and then sleeps until a
 /// descriptor, a deadline or a doorbell wakes it. Waking a thread costs far more than sending a few
 /// packets: so who rings the doorbell of a sleeping engine runs the card itself, and wakes the
-/// engine only if that was not enough.
+/// engine only if that was not enough. A process that rings for its QP has nothing better to do;
+/// the CPU of a driver has, so it does little for an Ethernet queue, and nothing while that sends
+/// in bulk.
 class Runner {
  public:
   static constexpr size_t kMaxFds = 8;
@@ -51,8 +53,9 @@ class Runner {
     std::atomic_thread_fence(std::memory_order_seq_cst);  // between the doorbell and this
     return asleep_.load(std::memory_order_relaxed);
   }
-  /// Runs the card for a bounded time. True: the engine need not be woken.
-  bool run_inline(Nanos host_now);
+  /// Runs the card for a bounded time. `doorbell` is what the caller has written to a doorbell
+  /// page, 0: to a register. True: the engine need not be woken.
+  bool run_inline(Nanos host_now, uint32_t doorbell);
   /// The machine is stopped, or goes on. The card does not run once this returned; wake() the
   /// engine afterwards. A machine runs at first.
   void set_running(bool running, Nanos host_now) { clock_.set_running(running, host_now); }
@@ -66,8 +69,11 @@ class Runner {
  private:
   static constexpr uint32_t kSliceBytes = 128 << 10;
   static constexpr int kInlineTurns = 4;
+  static constexpr uint32_t kDriverShare = 4;  // of inline_bytes is for an Ethernet doorbell one
+  static constexpr int kDoorbellsOfBulk = 16;  // that the engine serves after one that was too much
   static constexpr Nanos kControlPeriod = 10'000'000;  // between looks at the socket while busy
 
+  uint32_t inline_budget(uint32_t doorbell);
   void serve_control(Nanos host_now);
   bool prepare_sleep(Nanos now, Nanos deadline);
   Sleep own_descriptors() const;
@@ -84,6 +90,7 @@ class Runner {
   Nanos idle_since_ = 0;             // host time of the first run that found nothing, 0: busy
   Sleep sleep_{};                    // what the sleeping engine waits for
   Nanos deadline_ = kNever;          // and until when, in the card's time
+  int bulk_ = 0;                     // Ethernet doorbells to come that are the engine's
 };
 
 }  // namespace verna

@@ -131,8 +131,8 @@ void verna_card_slept(verna_card* card, uint64_t duration) { card->runner.slept(
 
 bool verna_card_asleep(const verna_card* card) { return card->runner.asleep(); }
 
-bool verna_card_run_inline(verna_card* card, uint64_t host_now) {
-  return card->runner.run_inline(host_now);
+bool verna_card_run_inline(verna_card* card, uint64_t host_now, uint32_t doorbell) {
+  return card->runner.run_inline(host_now, doorbell);
 }
 
 void verna_card_wake(verna_card* card) { card->runner.wake(); }

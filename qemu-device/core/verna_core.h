@@ -104,8 +104,12 @@ bool verna_card_slice(verna_card *card, uint64_t host_now, verna_sleep *sleep);
 void verna_card_slept(verna_card *card, uint64_t duration);
 /* Any thread, after a doorbell or a register write: the engine sleeps. */
 bool verna_card_asleep(const verna_card *card);
-/* Then its work may be done here. True: the engine need not be woken. */
-bool verna_card_run_inline(verna_card *card, uint64_t host_now);
+/*
+ * Then its work may be done here. @doorbell: the value that was written to a
+ * doorbell page, 0: none was. True: the engine need not be woken.
+ */
+bool verna_card_run_inline(verna_card *card, uint64_t host_now,
+                           uint32_t doorbell);
 /* Any thread. */
 void verna_card_wake(verna_card *card);
 /*

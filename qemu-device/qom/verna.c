@@ -51,7 +51,7 @@ static void verna_regs_write(void *opaque, hwaddr addr, uint64_t value,
     verna_lock(s);
     verna_card_write(s->card, addr, value, get_clock());
     verna_unlock(s);
-    verna_engine_kick(s);
+    verna_engine_kick(s, 0);
 }
 
 static uint64_t verna_doorbell_read(void *opaque, hwaddr addr, unsigned size)
@@ -65,7 +65,7 @@ static void verna_doorbell_write(void *opaque, hwaddr addr, uint64_t value,
     VernaState *s = opaque;
 
     if (s->card && verna_card_doorbell(s->card, addr, value)) {
-        verna_engine_kick(s);
+        verna_engine_kick(s, value);
     }
 }
 

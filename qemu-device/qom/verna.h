@@ -62,7 +62,7 @@ void verna_engine_start(VernaState *s);
 void verna_engine_stop(VernaState *s);
 void verna_lock(VernaState *s);
 void verna_unlock(VernaState *s);
-void verna_engine_kick(VernaState *s);
+void verna_engine_kick(VernaState *s, uint32_t doorbell);
 void verna_engine_reset(VernaState *s);
 
 void verna_net_init(VernaState *s);

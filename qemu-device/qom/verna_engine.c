@@ -88,8 +88,11 @@ static void *verna_engine_thread(void *opaque)
     return NULL;
 }
 
-/* There may be work for the card. Under the BQL, not under lock. */
-void verna_engine_kick(VernaState *s)
+/*
+ * There may be work for the card: @doorbell was written, or a register if that
+ * is 0. Under the BQL, not under lock.
+ */
+void verna_engine_kick(VernaState *s, uint32_t doorbell)
 {
     bool done = false;
 
@@ -98,7 +101,7 @@ void verna_engine_kick(VernaState *s)
     }
     if (!qemu_mutex_trylock(&s->engine.lock)) {
         rcu_read_lock();
-        done = verna_card_run_inline(s->card, get_clock());
+        done = verna_card_run_inline(s->card, get_clock(), doorbell);
         verna_unlock(s);
         verna_after_run(s);
     }

@@ -33,8 +33,8 @@ class StubPort final : public Port {
   uint8_t* tx_reserve(uint32_t) override { return nullptr; }
   void tx_commit(uint32_t) override {}
   void tx_flush() override {}
-  RxFrame rx_peek() override { return {}; }
-  void rx_release() override {}
+  RxFrame rx_peek() override { return frames ? RxFrame{frame, sizeof frame} : RxFrame{}; }
+  void rx_release() override { frames--; }
   Nanos poll(Nanos) override { return next; }
   bool prepare_sleep(bool) override {
     prepared++;
@@ -52,7 +52,12 @@ class StubPort final : public Port {
   int fd = 100;
   int prepared = 0;
   int cancelled = 0;
+  int frames = 0;  // that wait
+  uint8_t frame[64] = {};
 };
+
+constexpr uint32_t kQpDoorbell = VERNA_DB_QP_SQ << VERNA_DB_TYPE_SHIFT | 5;
+constexpr uint32_t kTxDoorbell = VERNA_DB_TXQ << VERNA_DB_TYPE_SHIFT;
 
 class RunnerTest : public testing::Test {
  protected:
@@ -118,7 +123,7 @@ TEST_F(RunnerTest, InlineRunNeedsNoEngineIfItDidAll) {
   Runner runner(nic, {0, 65536});
   slices_until_sleep(runner);
   const int prepared = port.prepared;
-  EXPECT_TRUE(runner.run_inline(now));
+  EXPECT_TRUE(runner.run_inline(now, kQpDoorbell));
   EXPECT_GT(port.prepared, prepared) << "everything must be armed again";
   EXPECT_TRUE(runner.asleep());
   EXPECT_EQ(nic.counters().dev[VERNA_DEV_inline_runs], 1u);
@@ -128,21 +133,21 @@ TEST_F(RunnerTest, InlineRunWakesTheEngineForWorkThatIsLeft) {
   Runner runner(nic, {0, 65536});
   slices_until_sleep(runner);
   port.may_sleep = false;
-  EXPECT_FALSE(runner.run_inline(now));
+  EXPECT_FALSE(runner.run_inline(now, kQpDoorbell));
 }
 
 TEST_F(RunnerTest, InlineRunWakesTheEngineForAnEarlierDeadline) {
   Runner runner(nic, {0, 65536});
   slices_until_sleep(runner);
   port.next = now + 5;
-  EXPECT_FALSE(runner.run_inline(now));
+  EXPECT_FALSE(runner.run_inline(now, kQpDoorbell));
 }
 
 TEST_F(RunnerTest, InlineRunWakesTheEngineIfThePortHasOtherDescriptors) {
   Runner runner(nic, {0, 65536});
   slices_until_sleep(runner);
   port.fd = 101;
-  EXPECT_FALSE(runner.run_inline(now));
+  EXPECT_FALSE(runner.run_inline(now, kQpDoorbell));
 }
 
 TEST_F(RunnerTest, TheTimeoutIsUntilTheNextDeadline) {
@@ -178,7 +183,7 @@ TEST_F(RunnerTest, AMachineThatStopsWhileTheEngineSleepsLeavesWorkForLater) {
   slices_until_sleep(runner);
   runner.set_running(false, now);
   const uint64_t runs = nic.counters().dev[VERNA_DEV_engine_runs];
-  EXPECT_TRUE(runner.run_inline(now)) << "nothing to do, and nobody to wake";
+  EXPECT_TRUE(runner.run_inline(now, kQpDoorbell)) << "nothing to do, and nobody to wake";
   EXPECT_EQ(nic.counters().dev[VERNA_DEV_engine_runs], runs);
   EXPECT_TRUE(runner.slice(now, &sleep));
   EXPECT_EQ(sleep.num_fds, 1u) << "frames do not wake it either";
@@ -187,10 +192,40 @@ TEST_F(RunnerTest, AMachineThatStopsWhileTheEngineSleepsLeavesWorkForLater) {
   EXPECT_GT(nic.counters().dev[VERNA_DEV_engine_runs], runs);
 }
 
+TEST_F(RunnerTest, ADriversDoorbellGetsLessThanAProcess) {
+  Runner runner(nic, {0, 65536});
+  slices_until_sleep(runner);
+  const auto taken = [&](uint32_t doorbell) {
+    port.frames = 1'000'000;
+    EXPECT_FALSE(runner.run_inline(now, doorbell));
+    return 1'000'000 - port.frames;
+  };
+  const int by_driver = taken(kTxDoorbell);
+  EXPECT_GT(by_driver, 0);
+  EXPECT_EQ(taken(kQpDoorbell), 4 * by_driver);
+  EXPECT_EQ(taken(0), 4 * by_driver) << "a register write";
+}
+
+TEST_F(RunnerTest, WhileADriverSendsInBulkTheEngineDoesIt) {
+  Runner runner(nic, {0, 65536});
+  slices_until_sleep(runner);
+  const uint64_t& runs = nic.counters().dev[VERNA_DEV_inline_runs];
+  EXPECT_TRUE(runner.run_inline(now, kTxDoorbell)) << "little to do is done";
+  port.frames = 1'000'000;
+  EXPECT_FALSE(runner.run_inline(now, kTxDoorbell));
+  EXPECT_EQ(runs, 2u);
+  port.frames = 0;
+  for (int i = 0; i < 16; i++) EXPECT_FALSE(runner.run_inline(now, kTxDoorbell)) << i;
+  EXPECT_EQ(runs, 2u) << "left to the engine";
+  EXPECT_TRUE(runner.run_inline(now, kQpDoorbell)) << "a process goes on as ever";
+  EXPECT_TRUE(runner.run_inline(now, kTxDoorbell)) << "and then it is tried again";
+  EXPECT_EQ(runs, 4u);
+}
+
 TEST_F(RunnerTest, InlineRunsCanBeTurnedOff) {
   Runner runner(nic, {0, 0});
   slices_until_sleep(runner);
-  EXPECT_FALSE(runner.run_inline(now));
+  EXPECT_FALSE(runner.run_inline(now, kQpDoorbell));
   EXPECT_EQ(nic.counters().dev[VERNA_DEV_inline_runs], 0u);
 }
 
@@ -262,7 +297,7 @@ TEST_F(RunnerTest, ABusyCardAnswersNowAndThen) {
 TEST_F(RunnerTest, InlineRunLeavesAnAwakeEngineAlone) {
   Runner runner(nic, {20'000, 65536});
   EXPECT_FALSE(runner.asleep());
-  EXPECT_TRUE(runner.run_inline(now));
+  EXPECT_TRUE(runner.run_inline(now, kQpDoorbell));
   EXPECT_EQ(nic.counters().dev[VERNA_DEV_inline_runs], 0u);
 }
 

@@ -283,7 +283,7 @@ ECHO = """
 import socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(("", 7778))
-s.setsockopt(socket.SOL_SOCKET, 46, 1000)
+s.setsockopt(socket.SOL_SOCKET, 46, 20000)
 s.setsockopt(socket.SOL_SOCKET, 69, 1)
 s.setsockopt(socket.SOL_SOCKET, 70, 64)
 print("ready", flush=True)
