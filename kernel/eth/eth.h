@@ -29,6 +29,8 @@
 #define VERNA_DEF_LOG_RX	11
 #define VERNA_RX_HEADROOM	(NET_SKB_PAD + NET_IP_ALIGN)
 #define VERNA_RX_COPYBREAK	256
+/* Room for the headers of an skb whose payload is in fragments. */
+#define VERNA_RX_HEADERS	256
 #define VERNA_RX_REFILL_BATCH	16
 #define VERNA_RX_STARVED	500	/* polls, 10 ms apart, that are worth a report */
 #define VERNA_DEF_ADAPTIVE_RX	false
@@ -142,9 +144,11 @@ struct verna_rx_buf {
  * @rec: record
  * @pool: where buffers come from
  * @mask: descriptors - 1
- * @truesize: bytes of a buffer with headroom and tail for the skb's shared info
+ * @truesize: bytes of a buffer with all that is around what the card writes
  * @headroom: bytes in front of what the card writes
  * @buf_len: bytes that the card may write
+ * @max_bufs: buffers of one packet
+ * @packed: buffers lie end to end in large pages, with nothing around them
  * @prod: buffers posted
  * @cons: buffers taken back
  * @starved: polls in succession that found no memory while few buffers are left
@@ -165,6 +169,8 @@ struct verna_rxq {
 	u32 truesize;
 	u32 headroom;
 	u32 buf_len;
+	u32 max_bufs;
+	bool packed;
 	u32 prod;
 	u32 cons;
 	u32 starved;
@@ -574,9 +580,9 @@ int verna_rxq_alloc(struct verna_channel *chan, const struct verna_params *param
 void verna_rxq_free(struct verna_channel *chan);
 void verna_rxq_reset(struct verna_rxq *rxq);
 void verna_rxq_drain(struct verna_rxq *rxq);
-u32 verna_rx_buf_len(u32 truesize, bool xdp);
-u32 verna_rx_truesize(const struct verna_params *params);
-u32 verna_rx_max_merged(void);
+u32 verna_rx_buf_len(const struct verna_params *params);
+u32 verna_rx_max_merged(const struct verna_params *params);
+bool verna_rx_same_buffers(const struct verna_params *a, const struct verna_params *b);
 bool verna_rx_refill(struct verna_rxq *rxq, u32 batch);
 struct verna_rx_desc *verna_rx_desc(struct verna_rxq *rxq, u32 index);
 

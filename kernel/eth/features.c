@@ -39,7 +39,7 @@ static int verna_features_apply(struct verna_eth *eth, netdev_features_t feature
 	/* A packet may wait for others as long as its interrupt may wait for others. */
 	if (!eth->coalesce_all.rx.adaptive)
 		cmd.merge_ns = cpu_to_le32(eth->coalesce_all.rx.usecs * NSEC_PER_USEC);
-	cmd.merge_bytes = cpu_to_le32(verna_rx_max_merged());
+	cmd.merge_bytes = cpu_to_le32(verna_rx_max_merged(&eth->params));
 	return verna_cmd_exec(eth->vdev, &cmd, sizeof(cmd), NULL);
 }
 
@@ -112,7 +112,7 @@ static int verna_set_merge_buffers(struct verna_eth *eth, bool merge)
 	struct verna_params params = eth->params;
 
 	params.merge = merge;
-	if (verna_rx_truesize(&params) == verna_rx_truesize(&eth->params)) {
+	if (verna_rx_same_buffers(&eth->params, &params)) {
 		eth->params.merge = merge;
 		return 0;
 	}

@@ -82,7 +82,7 @@ static int verna_change_mtu(struct net_device *netdev, int mtu)
 	if (err)
 		return err;
 	params.mtu = mtu;
-	if (verna_rx_truesize(&params) != verna_rx_truesize(&eth->params))
+	if (!verna_rx_same_buffers(&eth->params, &params))
 		err = verna_eth_reconfigure(eth, &params);
 	if (err && eth->chans)
 		netdev_warn(netdev, "no memory for better buffers\n");

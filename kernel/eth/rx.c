@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verna: RX buffers. A buffer is a page, or half of one while that holds a packet
- * of the MTU, from the queue's page pool: headroom, room for the card, and room
- * for the shared info of the skb that is built around it. Longer packets take
- * several.
+ * verna: RX buffers, from the queue's page pool. A buffer is a page, or half of one
+ * while that holds a packet of the MTU: headroom, room for the card, and room for
+ * the shared info of the skb that is built around it. Longer packets take several.
+ *
+ * While the card merges packets, buffers are packed: they have room for nothing
+ * else and lie end to end in large pages, so that the payload of a merged packet is
+ * a few large fragments. The skb has its headers apart.
  */
 #include <net/ip.h>
 
@@ -16,43 +19,79 @@ struct verna_rx_desc *verna_rx_desc(struct verna_rxq *rxq, u32 index)
 			    (index & rxq->mask) * sizeof(struct verna_rx_desc));
 }
 
-static u32 verna_rx_headroom(bool xdp)
+/* A merged packet lies in three pages; more is hard to get when memory is scattered. */
+#define VERNA_RX_PACKED_ORDER	PAGE_ALLOC_COSTLY_ORDER
+
+static bool verna_rx_packed(const struct verna_params *params)
 {
-	return xdp ? XDP_PACKET_HEADROOM : VERNA_RX_HEADROOM;
+	return params->merge && !params->xdp;
 }
 
-/**
- * verna_rx_buf_len - what the card may write into a buffer
- * @truesize: memory of the buffer
- * @xdp: it is for XDP
- */
-u32 verna_rx_buf_len(u32 truesize, bool xdp)
+static u32 verna_rx_headroom(const struct verna_params *params)
 {
-	return truesize - verna_rx_headroom(xdp) -
-	       SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+	if (verna_rx_packed(params))
+		return 0;
+	return params->xdp ? XDP_PACKET_HEADROOM : VERNA_RX_HEADROOM;
 }
 
-/**
- * verna_rx_max_merged - the longest packet that an skb can hold in buffers for merging
- *
- * Return: its bytes from the IP header on.
- */
-u32 verna_rx_max_merged(void)
+static u32 verna_rx_room(u32 truesize, u32 headroom)
 {
-	u32 frame = verna_rx_buf_len(PAGE_SIZE, false) * (MAX_SKB_FRAGS + 1);
-
-	return min_t(u32, frame - ETH_HLEN - 2 * VLAN_HLEN, IP_MAX_MTU);
+	return truesize - headroom - SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
 }
 
-/** verna_rx_truesize - bytes of memory per buffer @params: of the set of channels */
-u32 verna_rx_truesize(const struct verna_params *params)
+/* Bytes of memory per buffer. */
+static u32 verna_rx_truesize(const struct verna_params *params)
 {
 	u32 half = PAGE_SIZE / 2;
 
 	if (params->xdp || params->merge)
 		return PAGE_SIZE;
-	return params->mtu + VERNA_ETH_OVERHEAD <= verna_rx_buf_len(half, false) ? half :
-										   PAGE_SIZE;
+	return params->mtu + VERNA_ETH_OVERHEAD <=
+	       verna_rx_room(half, verna_rx_headroom(params)) ? half : PAGE_SIZE;
+}
+
+/**
+ * verna_rx_buf_len - what the card may write into a buffer
+ * @params: of the set of channels
+ *
+ * Return: bytes.
+ */
+u32 verna_rx_buf_len(const struct verna_params *params)
+{
+	u32 truesize = verna_rx_truesize(params);
+
+	return verna_rx_packed(params) ? truesize :
+					 verna_rx_room(truesize, verna_rx_headroom(params));
+}
+
+/* Buffers of one packet: fragments of its skb, and one that the skb is built around. */
+static u32 verna_rx_max_bufs(const struct verna_params *params)
+{
+	return verna_rx_packed(params) ? MAX_SKB_FRAGS : MAX_SKB_FRAGS + 1;
+}
+
+/**
+ * verna_rx_max_merged - the longest packet that an skb can hold
+ * @params: of the set of channels
+ *
+ * Return: its bytes from the IP header on.
+ */
+u32 verna_rx_max_merged(const struct verna_params *params)
+{
+	u32 frame = verna_rx_buf_len(params) * verna_rx_max_bufs(params);
+
+	return min_t(u32, frame - ETH_HLEN - 2 * VLAN_HLEN, IP_MAX_MTU);
+}
+
+/**
+ * verna_rx_same_buffers - whether queues with certain buffers need no others
+ * @a: what they are made for
+ * @b: what they are to be for
+ */
+bool verna_rx_same_buffers(const struct verna_params *a, const struct verna_params *b)
+{
+	return verna_rx_truesize(a) == verna_rx_truesize(b) &&
+	       verna_rx_headroom(a) == verna_rx_headroom(b);
 }
 
 static bool verna_rx_buf_alloc(struct verna_rxq *rxq, u32 index)
@@ -62,7 +101,7 @@ static bool verna_rx_buf_alloc(struct verna_rxq *rxq, u32 index)
 	dma_addr_t dma;
 
 	buf->offset = 0;
-	buf->page = rxq->truesize < PAGE_SIZE ?
+	buf->page = rxq->truesize < PAGE_SIZE || rxq->packed ?
 		    page_pool_dev_alloc_frag(rxq->pool, &buf->offset, rxq->truesize) :
 		    page_pool_dev_alloc_pages(rxq->pool);
 	if (unlikely(!buf->page))
@@ -107,19 +146,21 @@ bool verna_rx_refill(struct verna_rxq *rxq, u32 batch)
 	return rxq->prod - rxq->cons >= (rxq->mask + 1) / 4;
 }
 
-static struct page_pool *verna_rx_pool_create(struct verna_channel *chan, u8 log_size,
-					      bool xdp)
+static struct page_pool *verna_rx_pool_create(struct verna_channel *chan,
+					      const struct verna_params *queue)
 {
+	u32 order = verna_rx_packed(queue) ? VERNA_RX_PACKED_ORDER : 0;
 	struct page_pool_params params = {
 		.flags = PP_FLAG_DMA_MAP | PP_FLAG_DMA_SYNC_DEV,
-		.pool_size = BIT(log_size),
+		.order = order,
+		.pool_size = max(BIT(queue->log_rx) >> order, 1ul),
 		.nid = NUMA_NO_NODE,
 		.dev = verna_device(chan->eth->vdev),
 		.napi = &chan->napi,
 		.netdev = chan->eth->netdev,
 		.queue_idx = chan->index,
-		.dma_dir = xdp ? DMA_BIDIRECTIONAL : DMA_FROM_DEVICE,
-		.max_len = PAGE_SIZE,
+		.dma_dir = queue->xdp ? DMA_BIDIRECTIONAL : DMA_FROM_DEVICE,
+		.max_len = PAGE_SIZE << order,
 	};
 
 	return page_pool_create(&params);
@@ -169,11 +210,13 @@ int verna_rxq_alloc(struct verna_channel *chan, const struct verna_params *param
 	rxq->chan = chan;
 	rxq->mask = BIT(params->log_rx) - 1;
 	rxq->xdp = params->xdp;
-	rxq->headroom = verna_rx_headroom(rxq->xdp);
+	rxq->packed = verna_rx_packed(params);
+	rxq->headroom = verna_rx_headroom(params);
 	rxq->truesize = verna_rx_truesize(params);
-	rxq->buf_len = verna_rx_buf_len(rxq->truesize, rxq->xdp);
+	rxq->buf_len = verna_rx_buf_len(params);
+	rxq->max_bufs = verna_rx_max_bufs(params);
 	rxq->stats = &chan->eth->stats[chan->index];
-	rxq->pool = verna_rx_pool_create(chan, params->log_rx, rxq->xdp);
+	rxq->pool = verna_rx_pool_create(chan, params);
 	if (IS_ERR(rxq->pool))
 		return PTR_ERR(rxq->pool);
 	if (rxq->xdp) {

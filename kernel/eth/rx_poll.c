@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * verna: from completion to skb. A short packet is copied, a longer one is an skb
- * built around its first buffer, with the further ones as fragments.
+ * built around its first buffer, with the further ones as fragments, or, of packed
+ * buffers, one with a copy of its headers and all else in fragments.
  */
 #include <linux/etherdevice.h>
 
@@ -45,7 +46,7 @@ static bool verna_rx_parse(struct verna_rxq *rxq, const struct verna_cqe *cqe,
 		return false;
 	if (pkt->bad)
 		return true;
-	return pkt->len >= ETH_HLEN && pkt->num_bufs <= MAX_SKB_FRAGS + 1 &&
+	return pkt->len >= ETH_HLEN && pkt->num_bufs <= rxq->max_bufs &&
 	       pkt->num_bufs == DIV_ROUND_UP(pkt->len, rxq->buf_len);
 }
 
@@ -121,6 +122,54 @@ static struct sk_buff *verna_rx_build(struct verna_rxq *rxq,
 	return skb;
 }
 
+/* Adds a buffer to the last fragment if it goes on there, else as one of its own. */
+static void verna_rx_add(struct sk_buff *skb, struct verna_rx_buf *buf, u32 offset, u32 len,
+			 u32 truesize)
+{
+	struct skb_shared_info *shinfo = skb_shinfo(skb);
+	u32 frags = shinfo->nr_frags;
+
+	if (skb_can_coalesce(skb, frags, buf->page, offset)) {
+		skb_coalesce_rx_frag(skb, frags - 1, len, truesize);
+		/* The fragment has one reference, which is not this one. */
+		page_pool_unref_netmem(page_to_netmem(buf->page), 1);
+	} else {
+		skb_add_rx_frag(skb, frags, buf->page, offset, len, truesize);
+	}
+	buf->page = NULL;
+}
+
+static struct sk_buff *verna_rx_gather(struct verna_rxq *rxq,
+				       const struct verna_rx_packet *pkt)
+{
+	struct verna_rx_buf *buf = verna_rx_buf(rxq, 0);
+	u32 len = min(pkt->len, rxq->buf_len);
+	u32 left = pkt->len, i, headers;
+	struct sk_buff *skb;
+
+	skb = napi_alloc_skb(&rxq->chan->napi, VERNA_RX_HEADERS);
+	if (unlikely(!skb)) {
+		verna_rx_put_bufs(rxq, pkt->num_bufs);
+		return NULL;
+	}
+	skb_mark_for_recycle(skb);
+	verna_rx_sync(rxq, buf, len);
+	headers = eth_get_headlen(rxq->chan->eth->netdev, verna_rx_data(buf),
+				  min_t(u32, len, VERNA_RX_HEADERS));
+	skb_put_data(skb, verna_rx_data(buf), headers);
+
+	for (i = 0; i < pkt->num_bufs; i++) {
+		buf = verna_rx_buf(rxq, i);
+		len = min(left, rxq->buf_len);
+		left -= len;
+		if (i)
+			verna_rx_sync(rxq, buf, len);
+		verna_rx_add(skb, buf, buf->offset + (i ? 0 : headers), len - (i ? 0 : headers),
+			     rxq->truesize);
+	}
+	return skb;
+}
+
 /* Turns the buffers at the head of the queue into an skb, and gives them up. */
 static void verna_rx_receive(struct verna_rxq *rxq, const struct verna_cqe *cqe,
 			     struct verna_rx_packet *pkt)
@@ -135,7 +184,8 @@ static void verna_rx_receive(struct verna_rxq *rxq, const struct verna_cqe *cqe,
 	else if (pkt->len <= VERNA_RX_COPYBREAK && pkt->num_bufs == 1)
 		pkt->skb = verna_rx_copy(rxq, pkt->len);
 	else
-		pkt->skb = verna_rx_build(rxq, pkt);
+		pkt->skb = rxq->packed ? verna_rx_gather(rxq, pkt) :
+					 verna_rx_build(rxq, pkt);
 	rxq->cons += pkt->num_bufs;
 }
 

@@ -293,8 +293,10 @@ void verna_xdp_rxq_exit(struct verna_rxq *rxq)
  */
 bool verna_xdp_check_mtu(const struct bpf_prog *prog, u32 mtu)
 {
+	const struct verna_params params = { .xdp = true, .mtu = mtu };
+
 	return !prog || prog->aux->xdp_has_frags ||
-	       mtu + VERNA_ETH_OVERHEAD <= verna_rx_buf_len(PAGE_SIZE, true);
+	       mtu + VERNA_ETH_OVERHEAD <= verna_rx_buf_len(&params);
 }
 
 static int verna_xdp_setup(struct net_device *netdev, struct bpf_prog *prog,
