@@ -30,11 +30,33 @@ def test_what_arrived_counts_over_the_time_of_the_client():
 
 @pytest.mark.parametrize("stage, on, refused, applies", [
     (0, set(), ["Could not change"], True), (1, {"tx-checksumming"}, [], True),
-    (1, {"scatter-gather"}, [], False), (3, {"rx-gro-hw"}, ["lro refused"], True),
-    (3, {"generic-receive-offload"}, [], False), (4, set(), ["Operation not supported"], False),
-    (5, set(), [], True)])
+    (1, {"scatter-gather"}, [], False),
+    (3, set(), ["the device cuts packets of up to 65536 bytes"], False), (3, set(), [], True),
+    (4, {"rx-gro-hw"}, ["lro refused"], True), (4, {"generic-receive-offload"}, [], False),
+    (5, set(), ["Operation not supported"], False), (6, set(), [], True)])
 def test_a_stage_counts_only_if_the_device_has_something_of_it(stage, on, refused, applies):
     assert stages.has(stages.STAGES[stage], on, refused) is applies
+
+
+class Ethtool:
+    """A guest that has `links` and takes every command."""
+
+    def __init__(self, links: str):
+        self.links, self.commands = links, []
+
+    def run(self, command: str, check: bool = False):
+        self.commands.append(command)
+        return type("Result", (), {"ok": True, "out": self.links})
+
+
+@pytest.mark.parametrize("links, taken", [
+    ('[{"tso_max_size": 524280}]', "gso_max_size 524280 gso_ipv4_max_size 524280"),
+    ('[{"tso_max_size": 65536}]', None), ('[{}]', None)])
+def test_packets_are_as_large_as_the_device_can_cut(links, taken):
+    guest = Ethtool(links)
+    refused = stages.apply(guest, "eth0", stages.STAGES[3])
+    assert bool(refused) == (taken is None)
+    assert [taken in command for command in guest.commands[1:]] == ([True] if taken else [])
 
 
 def test_figures_of_a_run():
