@@ -14,8 +14,6 @@ CommandResult DeviceCommands::execute(const CommandBytes& command) {
       return query_counters(command.as<verna_cmd_query>());
     case VERNA_CMD_QUERY_PORT:
       return query_port(command.as<verna_cmd_query>());
-    case VERNA_CMD_SET_PAUSE:
-      return set_pause(command.as<verna_cmd_set_pause>());
     case VERNA_CMD_CREATE_EQ:
       return eqs_.create(command.as<verna_cmd_create_eq>());
     case VERNA_CMD_CREATE_CQ:
@@ -78,17 +76,6 @@ CommandResult DeviceCommands::query_port(const verna_cmd_query& cmd) {
   state.mtu = eth_.mtu();
   std::copy(std::begin(port_.mac), std::end(port_.mac), state.mac);
   return reply(cmd, &state, std::min<size_t>(sizeof state, cmd.len));
-}
-
-CommandResult DeviceCommands::set_pause(const verna_cmd_set_pause& cmd) {
-  if (cmd.rx > 1) return VERNA_BAD_FIELD(verna_cmd_set_pause, rx);
-  if (cmd.tx > 1) return VERNA_BAD_FIELD(verna_cmd_set_pause, tx);
-  if (std::any_of(std::begin(cmd.reserved), std::end(cmd.reserved), [](uint8_t b) { return b; }))
-    return VERNA_BAD_FIELD(verna_cmd_set_pause, reserved);
-  pause_receiver_.enable(cmd.rx);
-  pause_sender_.enable(cmd.tx);
-  eth_.watch_buffers(cmd.tx);
-  return CommandResult::ok();
 }
 
 CommandResult DeviceCommands::reply(const verna_cmd_query& cmd, const void* data, size_t len) {

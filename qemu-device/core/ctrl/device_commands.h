@@ -8,7 +8,6 @@
 #include "ctrl/cq_table.h"
 #include "ctrl/event_queue.h"
 #include "eth/eth_engine.h"
-#include "mac/pause.h"
 
 namespace verna {
 
@@ -21,24 +20,14 @@ struct PortIdentity {
 class DeviceCommands {
  public:
   DeviceCommands(HostBus& bus, const Counters& counters, EventQueues& eqs, CqTable& cqs,
-                 EthEngine& eth, const Mac& wire, PauseReceiver& pause_receiver,
-                 PauseSender& pause_sender, const PortIdentity& port)
-      : bus_(bus),
-        counters_(counters),
-        eqs_(eqs),
-        cqs_(cqs),
-        eth_(eth),
-        wire_(wire),
-        pause_receiver_(pause_receiver),
-        pause_sender_(pause_sender),
-        port_(port) {}
+                 const EthEngine& eth, const Mac& wire, const PortIdentity& port)
+      : bus_(bus), counters_(counters), eqs_(eqs), cqs_(cqs), eth_(eth), wire_(wire), port_(port) {}
 
   /// Executes a device command. The header was checked.
   CommandResult execute(const CommandBytes& command);
 
  private:
   CommandResult query_counters(const verna_cmd_query& cmd);
-  CommandResult set_pause(const verna_cmd_set_pause& cmd);
   CommandResult query_port(const verna_cmd_query& cmd);
   CommandResult reply(const verna_cmd_query& cmd, const void* data, size_t len);
   bool find_group(const verna_cmd_query& cmd, std::span<const uint64_t>* values) const;
@@ -47,10 +36,8 @@ class DeviceCommands {
   const Counters& counters_;
   EventQueues& eqs_;
   CqTable& cqs_;
-  EthEngine& eth_;
+  const EthEngine& eth_;
   const Mac& wire_;
-  PauseReceiver& pause_receiver_;
-  PauseSender& pause_sender_;
   PortIdentity port_;
 };
 

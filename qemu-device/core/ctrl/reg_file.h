@@ -44,6 +44,7 @@ class RegFile {
   verna_fatal fatal() const { return fatal_; }
   void beat() { heartbeat_++; }
   SelfTest& self_test() { return self_test_; }
+  const SelfTest& self_test() const { return self_test_; }
 
   /// As after power-on, but the link stays.
   void reset();

@@ -48,8 +48,6 @@ CommandResult EthEngine::execute(const CommandBytes& command, Nanos now) {
       return destroy_rxq(command);
     case VERNA_CMD_MODIFY_TXQ:
       return modify_txq(command);
-    case VERNA_CMD_SET_TX_CLASSES:
-      return set_tx_classes(command);
     case VERNA_CMD_SET_RX_MODE:
       return set_rx_mode(command);
     case VERNA_CMD_ADD_MAC:

@@ -27,7 +27,6 @@ void EthEngine::reset() {
     txq.reset();
   }
   for (auto& rxq : rxqs_) rxq.reset();
-  env_.scheduler.reset_classes();
   filter_.reset();
   vlans_.reset();
   rx_.reset();

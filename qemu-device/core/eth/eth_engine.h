@@ -92,7 +92,6 @@ class EthEngine {
   CommandResult destroy_txq(const CommandBytes& command);
   CommandResult destroy_rxq(const CommandBytes& command);
   CommandResult modify_txq(const CommandBytes& command);
-  CommandResult set_tx_classes(const CommandBytes& command);
   CommandResult set_rx_mode(const CommandBytes& command);
   CommandResult add_mac(const CommandBytes& command);
   CommandResult del_mac(const CommandBytes& command);

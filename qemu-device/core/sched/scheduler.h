@@ -9,6 +9,9 @@
 
 namespace verna {
 
+/// Largest weight of a queue or a class.
+inline constexpr uint16_t kMaxTxWeight = 1024;
+
 /// How one queue is served; see verna_cmd_modify_txq.
 struct TxQueueSetup {
   uint8_t tclass = 0;
