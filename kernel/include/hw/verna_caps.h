@@ -14,6 +14,7 @@ enum verna_cap_type {
 	VERNA_CAP_DEV = 1,
 	VERNA_CAP_ETH = 2,
 	VERNA_CAP_RDMA = 3,
+	VERNA_CAP_VPORT = 4,	/* of a PF that can have VFs */
 };
 
 /**
@@ -38,7 +39,7 @@ VERNA_ASSERT_SIZE(verna_cap_hdr, 8);
  * @max_cqs: completion queues
  * @log_max_cq_entries: largest CQ, log2 of entries
  * @log_max_eq_entries: largest EQ, log2 of entries
- * @num_functions: functions (vports) that exist; 1 until SR-IOV
+ * @num_functions: functions that can exist: 1 and, for a PF, its VFs
  * @max_pbl_entries: page addresses that all queues and regions may use in all
  * @page_shifts: bit n set: pages of 2^n bytes are allowed in a page list
  */
@@ -154,5 +155,20 @@ struct verna_cap_rdma {
 	__be64 node_guid;
 };
 VERNA_ASSERT_SIZE(verna_cap_rdma, 64);
+
+/**
+ * struct verna_cap_vport - the embedded switch as a bridge, and what a PF says of VFs
+ * @hdr: type VERNA_CAP_VPORT
+ * @fields: VERNA_VPORT_SET_* that VERNA_CMD_SET_VPORT takes
+ * @max_vfs: VFs that can be enabled
+ * @max_addresses: addresses that a VF may add
+ */
+struct verna_cap_vport {
+	struct verna_cap_hdr hdr;
+	__le32 fields;
+	__le16 max_vfs;
+	__le16 max_addresses;
+};
+VERNA_ASSERT_SIZE(verna_cap_vport, 16);
 
 #endif /* VERNA_HW_CAPS_H */

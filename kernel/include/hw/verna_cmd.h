@@ -69,13 +69,17 @@ enum verna_cmd_opcode {
 	VERNA_CMD_DEL_FLOW = 0x0301,		/* verna_cmd_object */
 	VERNA_CMD_QUERY_FLOW = 0x0302,		/* verna_cmd_query -> verna_flow_stats */
 	VERNA_CMD_SET_FLOW_MISS = 0x0303,	/* verna_cmd_flow_miss */
+
+	/* the PF about the vports of its VFs */
+	VERNA_CMD_SET_VPORT = 0x0400,		/* verna_cmd_set_vport */
+	VERNA_CMD_QUERY_VPORT = 0x0401,		/* verna_cmd_query -> verna_vport_state */
 };
 
 enum verna_cmd_status {
 	VERNA_CMD_OK = 0,
 	VERNA_CMD_BAD_OPCODE = 1,
 	VERNA_CMD_BAD_PARAM = 2,	/* detail: byte offset of the field in the command */
-	VERNA_CMD_BAD_FUNCTION = 3,	/* no such vport, or not yours */
+	VERNA_CMD_BAD_FUNCTION = 3,	/* no such function, not yours, or not allowed to it */
 	VERNA_CMD_NO_RESOURCE = 4,	/* a limit of the capability blocks is reached */
 	VERNA_CMD_NOT_FOUND = 5,	/* no object of that number */
 	VERNA_CMD_BUSY = 6,		/* something still uses the object */
@@ -91,7 +95,8 @@ enum verna_cmd_status {
  * struct verna_cmd_hdr - begins every command
  * @opcode: enum verna_cmd_opcode
  * @cmd_id: returned in the completion
- * @function: vport that the command acts on; 0 is the physical function
+ * @function: VERNA_REG_FUNCTION of the function whose queue this is; in SET_VPORT
+ *	and QUERY_VPORT the VF that the command is about
  * @flags: VERNA_CMD_F_*
  */
 struct verna_cmd_hdr {
@@ -136,6 +141,7 @@ enum verna_counter_group {
 	VERNA_COUNTERS_RXQ = 3,		/* id: RX queue */
 	VERNA_COUNTERS_RDMA = 4,	/* id: 0, the function */
 	VERNA_COUNTERS_DEV = 5,		/* id: 0: admin queue, doorbells, DMA, interrupts */
+	VERNA_COUNTERS_VPORT = 6,	/* id: vport; VERNA_VPORT_UPLINK etc. A VF: its own only */
 };
 
 /**

@@ -11,8 +11,9 @@
 
 /*
  * Port: what crosses the wire. Every frame that a port receives is counted in
- * rx_frames and then in exactly one of: rx_to_eth, rx_to_rdma, rx_pause, rx_drop_*.
- * (The Ethernet and RDMA groups account for what becomes of theirs.)
+ * rx_frames and then in exactly one of: rx_to_eth, rx_to_rdma, rx_to_switch,
+ * rx_pause, rx_drop_*. (The Ethernet, RDMA and vport groups account for what
+ * becomes of theirs.) A VF's port is its vport, where the embedded switch is the wire.
  */
 #define VERNA_PORT_COUNTERS(X) \
 	X(tx_frames, "frames sent") \
@@ -58,12 +59,38 @@
 	X(rx_length_in_range, "good frames received whose length field is not their length") \
 	X(rx_length_out_of_range, "good frames received with a type from 1501 to 1535") \
 	X(tx_pause, "PAUSE frames sent") \
-	X(rx_pause, "PAUSE frames received, whether they are obeyed or not")
+	X(rx_pause, "PAUSE frames received, whether they are obeyed or not") \
+	X(rx_to_switch, "frames handed to the embedded switch")
 
 /*
- * Ethernet function: each of rx_to_eth, and each of rx_loopback, which never crosses
- * the wire, ends in exactly one of rx_packets and rx_drop_*. A merged packet counts
- * there as often as it has frames.
+ * Vport of the embedded switch: a function's, or the uplink, whose tx_frames come
+ * from the wire and whose rx_frames go there. Each of tx_frames either is counted in
+ * exactly one of tx_drop_* or goes to one vport, and tx_copies more; there each is
+ * counted in exactly one of rx_frames and rx_drop_*.
+ */
+#define VERNA_VPORT_COUNTERS(X) \
+	X(tx_frames, "frames that entered the switch here") \
+	X(tx_bytes, "bytes of these, without FCS") \
+	X(tx_multicast, "of tx_frames: to a group address that is not broadcast") \
+	X(tx_broadcast, "of tx_frames: to the broadcast address") \
+	X(tx_copies, "frames beyond the first, where one goes to several vports") \
+	X(tx_drop_down, "frames of a vport that is down") \
+	X(tx_drop_spoof, "frames from an address that is not the function's") \
+	X(tx_drop_tag, "frames with a tag of their own on a vport that has a VLAN") \
+	X(tx_drop_reserved, "frames of a VF to a group address that bridges keep to themselves") \
+	X(tx_drop_nobody, "frames that no vport is for") \
+	X(rx_frames, "frames that left the switch here") \
+	X(rx_bytes, "bytes of these, without FCS") \
+	X(rx_multicast, "of rx_frames: to a group address that is not broadcast") \
+	X(rx_broadcast, "of rx_frames: to the broadcast address") \
+	X(rx_drop_full, "frames that found no room at the vport") \
+	X(rx_drop_oversize, "frames that a tag makes longer than any wire carries")
+
+/*
+ * Ethernet function: each of rx_to_eth, each frame that the embedded switch hands to
+ * the PF's Ethernet, and each of rx_loopback, which never crosses the wire, ends in
+ * exactly one of rx_packets and rx_drop_*. A merged packet counts there as often as it
+ * has frames.
  */
 #define VERNA_ETH_COUNTERS(X) \
 	X(tx_packets, "packets sent") \
@@ -175,6 +202,8 @@
 
 #define VERNA_COUNTER_ENUM_PORT(name, doc) VERNA_PORT_##name,
 enum verna_port_counter { VERNA_PORT_COUNTERS(VERNA_COUNTER_ENUM_PORT) VERNA_PORT_NUM_COUNTERS };
+#define VERNA_COUNTER_ENUM_VPORT(name, doc) VERNA_VPORT_##name,
+enum verna_vport_counter { VERNA_VPORT_COUNTERS(VERNA_COUNTER_ENUM_VPORT) VERNA_VPORT_NUM_COUNTERS };
 #define VERNA_COUNTER_ENUM_ETH(name, doc) VERNA_ETH_##name,
 enum verna_eth_counter { VERNA_ETH_COUNTERS(VERNA_COUNTER_ENUM_ETH) VERNA_ETH_NUM_COUNTERS };
 #define VERNA_COUNTER_ENUM_TXQ(name, doc) VERNA_TXQ_##name,

@@ -62,8 +62,9 @@ enum verna_fatal {
 /* Properties of the machine around the card, read only. */
 #define VERNA_REG_NUM_UARS	0x0040	/* doorbell pages in BAR 2 */
 #define VERNA_REG_NUM_VECTORS	0x0044	/* MSI-X vectors */
-#define VERNA_REG_MAC_LO	0x0048	/* permanent MAC of port 0: bytes 0..3, byte 0 lowest */
+#define VERNA_REG_MAC_LO	0x0048	/* permanent MAC of the function: bytes 0..3, byte 0 lowest */
 #define VERNA_REG_MAC_HI	0x004c	/* bytes 4..5 */
+#define VERNA_REG_FUNCTION	0x0050	/* number of this function: 0 the PF, VF n is n + 1 */
 
 /*
  * Self-test. TEST_REG reads back the one's complement of what was written.

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * verna: vports of the embedded switch, and what a PF says of those of its VFs.
+ */
+#ifndef VERNA_HW_VPORT_H
+#define VERNA_HW_VPORT_H
+
+#include "verna_bits.h"
+#include "verna_cmd.h"
+
+/* Vports by number: function f has f + 1. */
+#define VERNA_VPORT_UPLINK	0u	/* the wire */
+#define VERNA_VPORT_PF		1u
+
+/* verna_cmd_set_vport.fields */
+#define VERNA_VPORT_SET_MAC		0x01u
+#define VERNA_VPORT_SET_VLAN		0x02u
+#define VERNA_VPORT_SET_SPOOF_CHECK	0x04u
+#define VERNA_VPORT_SET_TRUST		0x08u
+#define VERNA_VPORT_SET_LINK		0x10u
+#define VERNA_VPORT_SET_ALL		0x1fu
+
+/**
+ * enum verna_vport_link - what link a VF sees
+ * @VERNA_VPORT_LINK_AUTO: that of the wire
+ * @VERNA_VPORT_LINK_UP: always up, so that VFs reach each other without a wire
+ * @VERNA_VPORT_LINK_DOWN: always down; no frame goes in or out
+ */
+enum verna_vport_link {
+	VERNA_VPORT_LINK_AUTO = 0,
+	VERNA_VPORT_LINK_UP = 1,
+	VERNA_VPORT_LINK_DOWN = 2
+};
+
+/**
+ * struct verna_cmd_set_vport - what the administrator says of a VF's vport
+ * @hdr: @function is the VF's
+ * @fields: VERNA_VPORT_SET_*: which of the fields below are valid; others are zero
+ * @mac: MAC: the VF's permanent address; EXISTS: another vport of the VLAN has it
+ * @vlan: VLAN: 0, or 1..4094: the VF's frames are of this VLAN and untagged on its
+ *	side; what it tags itself is dropped
+ * @qos: VLAN: priority of the tag, 0..7; 0 if @vlan is 0
+ * @spoof_check: SPOOF_CHECK: 1: frames from another address than the VF's are dropped
+ * @trust: TRUST: 1: it may add unicast addresses, and its promiscuous modes count
+ * @link: LINK: enum verna_vport_link
+ * @reserved: zero
+ *
+ * All fields are set together or, if one is refused, none. Without trust added
+ * unicast addresses and promiscuous modes go. At first, and after a reset of the PF,
+ * a VF has an address that the card makes of the PF's, no VLAN, spoof check, no trust,
+ * and the link of the wire. A reset of the VF changes nothing of it.
+ */
+struct verna_cmd_set_vport {
+	struct verna_cmd_hdr hdr;
+	__le32 fields;
+	__u8 mac[6];
+	__le16 vlan;
+	__u8 qos;
+	__u8 spoof_check;
+	__u8 trust;
+	__u8 link;
+};
+VERNA_ASSERT_SIZE(verna_cmd_set_vport, 24);
+
+/**
+ * struct verna_vport_state - result of VERNA_CMD_QUERY_VPORT
+ * @mac: see struct verna_cmd_set_vport
+ * @vlan: the same
+ * @qos: the same
+ * @spoof_check: the same
+ * @trust: the same
+ * @link: the same
+ * @enabled: 1: the VF is there; else its settings wait for it
+ * @link_up: 1: what the VF sees as its link now
+ * @reserved: zero
+ */
+struct verna_vport_state {
+	__u8 mac[6];
+	__le16 vlan;
+	__u8 qos;
+	__u8 spoof_check;
+	__u8 trust;
+	__u8 link;
+	__u8 enabled;
+	__u8 link_up;
+	__u8 reserved[2];
+};
+VERNA_ASSERT_SIZE(verna_vport_state, 16);
+
+#endif /* VERNA_HW_VPORT_H */
