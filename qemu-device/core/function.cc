@@ -13,11 +13,12 @@ constexpr uint32_t kFrameCost = 64;  // bytes of budget that a frame costs beyon
 
 Function::Function(const FunctionEnvironment& environment, const FunctionConfig& config)
     : env_(environment),
-      bus_(env_.host, counters_, env_.trace),
+      id_(config.id),
+      bus_(env_.host, config.id, counters_, env_.trace),
       quota_(config.device.max_pbl_entries),
       loopback_port_(1u << 20, false),
       loopback_(loopback_port_, loopback_counters_, env_.trace),
-      eqs_(bus_, quota_, counters_, env_.trace, config.device,
+      eqs_(bus_, config.id, quota_, counters_, env_.trace, config.device,
            [this](verna_fatal code) { regs_.set_fatal(code); }),
       cqs_(bus_, quota_, eqs_, env_.timers, config.device),
       eth_({bus_, quota_, eqs_, [this](uint32_t cqn) { return cqs_.find(cqn); }, env_.scheduler,
@@ -29,13 +30,13 @@ Function::Function(const FunctionEnvironment& environment, const FunctionConfig&
             config.rdma),
       device_commands_(bus_, counters_, eqs_, cqs_, eth_, env_.wire, config.port),
       commands_(
-          bus_, counters_, env_.trace,
+          bus_, config.id, counters_, env_.trace,
           [this](const CommandBytes& command, Nanos now) { return execute(command, now); },
           [this](verna_fatal code) { die(code); }),
       cap_dev_(device_caps(config.device)),
       cap_eth_(ethernet_caps(eth_.limits())),
       cap_rdma_(rdma_caps(config.rdma, config.port.mac)),
-      regs_(bus_, commands_, counters_, config.device, config.port.mac,
+      regs_(bus_, config.id, commands_, counters_, config.device, config.port.mac,
             build_caps(cap_dev_, cap_eth_, cap_rdma_)) {
   rdma_.set_mtu(eth_.mtu());
 }
@@ -151,7 +152,7 @@ bool Function::receive_loopback(uint32_t byte_budget, Nanos now) {
 
 bool Function::run_self_test() {
   if (!regs_.self_test().pending()) return false;
-  regs_.self_test().run(bus_);
+  regs_.self_test().run(bus_, id_);
   return true;
 }
 

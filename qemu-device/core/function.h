@@ -31,6 +31,7 @@ struct FunctionEnvironment {
 };
 
 struct FunctionConfig {
+  FunctionId id = 0;
   PortIdentity port;
   DeviceLimits device;
   EthLimits eth;
@@ -101,6 +102,7 @@ class Function {
   void die(verna_fatal code);
 
   FunctionEnvironment env_;
+  FunctionId id_;
   Counters counters_;
   Counters loopback_counters_;  // what the function sends to itself is not on the wire
   CountingBus bus_;

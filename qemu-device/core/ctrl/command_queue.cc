@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ctrl/command_queue.h"
 
+#include "hw/verna_vport.h"
+
 namespace verna {
 
 uint32_t command_length(uint16_t opcode) {
@@ -12,6 +14,7 @@ uint32_t command_length(uint16_t opcode) {
     case VERNA_CMD_QUERY_PORT:
     case VERNA_CMD_QUERY_QP:
     case VERNA_CMD_QUERY_FLOW:
+    case VERNA_CMD_QUERY_VPORT:
       return sizeof(verna_cmd_query);
     case VERNA_CMD_CREATE_EQ:
       return sizeof(verna_cmd_create_eq);
@@ -64,14 +67,17 @@ uint32_t command_length(uint16_t opcode) {
       return sizeof(verna_cmd_add_flow);
     case VERNA_CMD_SET_FLOW_MISS:
       return sizeof(verna_cmd_flow_miss);
+    case VERNA_CMD_SET_VPORT:
+      return sizeof(verna_cmd_set_vport);
     default:
       return 0;
   }
 }
 
-CommandQueue::CommandQueue(HostBus& bus, Counters& counters, Trace& trace, Execute execute,
-                           std::function<void(verna_fatal)> fatal)
+CommandQueue::CommandQueue(HostBus& bus, FunctionId fn, Counters& counters, Trace& trace,
+                           Execute execute, std::function<void(verna_fatal)> fatal)
     : bus_(bus),
+      fn_(fn),
       counters_(counters),
       trace_(trace),
       execute_(std::move(execute)),
@@ -101,7 +107,7 @@ uint32_t CommandQueue::run(uint32_t max, Nanos now) {
     }
     count++;
   }
-  if (wants_event) bus_.raise(0, 0);
+  if (wants_event) bus_.raise(fn_, 0);
   return count;
 }
 
@@ -109,7 +115,7 @@ uint32_t CommandQueue::run(uint32_t max, Nanos now) {
 bool CommandQueue::run_one(bool* wants_event, Nanos now) {
   CommandBytes command;
   const uint64_t slot = done_ & ((1u << config_.log_size) - 1);
-  if (!bus_.read(0, config_.sq_addr + slot * VERNA_CMD_SIZE, command.bytes, VERNA_CMD_SIZE))
+  if (!bus_.read(fn_, config_.sq_addr + slot * VERNA_CMD_SIZE, command.bytes, VERNA_CMD_SIZE))
     return false;
   const auto hdr = command.as<verna_cmd_hdr>();
   const CommandResult result = dispatch(command, now);
@@ -124,11 +130,17 @@ CommandResult CommandQueue::dispatch(const CommandBytes& command, Nanos now) {
   const auto hdr = command.as<verna_cmd_hdr>();
   const uint32_t length = command_length(hdr.opcode);
   if (length == 0) return CommandResult::fail(VERNA_CMD_BAD_OPCODE);
-  if (hdr.function != 0) return CommandResult::fail(VERNA_CMD_BAD_FUNCTION);
+  if (!may_name(hdr)) return CommandResult::fail(VERNA_CMD_BAD_FUNCTION);
   if (hdr.flags & ~VERNA_CMD_F_EVENT) return VERNA_BAD_FIELD(verna_cmd_hdr, flags);
   for (uint32_t i = length; i < VERNA_CMD_SIZE; i++)
     if (command.bytes[i]) return CommandResult::fail(VERNA_CMD_BAD_PARAM, i);
   return execute_(command, now);
+}
+
+/// A function acts on itself; the PF is told which of its VFs some commands are about.
+bool CommandQueue::may_name(const verna_cmd_hdr& hdr) const {
+  if (hdr.opcode == VERNA_CMD_SET_VPORT || hdr.opcode == VERNA_CMD_QUERY_VPORT) return fn_ == 0;
+  return hdr.function == fn_;
 }
 
 bool CommandQueue::complete(const verna_cmd_hdr& hdr, const CommandResult& result) {
@@ -144,8 +156,8 @@ bool CommandQueue::complete(const verna_cmd_hdr& hdr, const CommandResult& resul
   const uint64_t slot = done_ & ((1u << config_.log_size) - 1);
   const uint64_t addr = config_.cq_addr + slot * VERNA_CMD_COMP_SIZE;
   constexpr uint32_t kBody = VERNA_CMD_COMP_SIZE - 8;
-  if (!bus_.write(0, addr, bytes, kBody)) return false;
-  if (!bus_.write_release64(0, addr + kBody, load_le<uint64_t>(bytes + kBody))) return false;
+  if (!bus_.write(fn_, addr, bytes, kBody)) return false;
+  if (!bus_.write_release64(fn_, addr + kBody, load_le<uint64_t>(bytes + kBody))) return false;
   done_++;
   return true;
 }

@@ -23,7 +23,8 @@ class CommandQueue {
     uint32_t log_size;
   };
 
-  CommandQueue(HostBus& bus, Counters& counters, Trace& trace, Execute execute,
+  /// Of function `fn`.
+  CommandQueue(HostBus& bus, FunctionId fn, Counters& counters, Trace& trace, Execute execute,
                std::function<void(verna_fatal)> fatal);
 
   /// False: addresses are not 4 KiB aligned or the size is out of range.
@@ -43,8 +44,10 @@ class CommandQueue {
   bool run_one(bool* wants_event, Nanos now);
   bool complete(const verna_cmd_hdr& hdr, const CommandResult& result);
   CommandResult dispatch(const CommandBytes& command, Nanos now);
+  bool may_name(const verna_cmd_hdr& hdr) const;
 
   HostBus& bus_;
+  FunctionId fn_;
   Counters& counters_;
   Trace& trace_;
   Execute execute_;

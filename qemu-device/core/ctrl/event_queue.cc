@@ -8,9 +8,11 @@
 
 namespace verna {
 
-EventQueues::EventQueues(HostBus& bus, PblQuota& quota, Counters& counters, Trace& trace,
-                         const DeviceLimits& limits, std::function<void(verna_fatal)> fatal)
+EventQueues::EventQueues(HostBus& bus, FunctionId fn, PblQuota& quota, Counters& counters,
+                         Trace& trace, const DeviceLimits& limits,
+                         std::function<void(verna_fatal)> fatal)
     : bus_(bus),
+      fn_(fn),
       quota_(quota),
       counters_(counters),
       trace_(trace),
@@ -92,7 +94,7 @@ bool EventQueues::ready(uint32_t eqn) {
 }
 
 void EventQueues::post_device_event(verna_event_type type, uint32_t id, uint64_t data) {
-  post_event(0, type, 0, id, data);
+  post_event(0, type, fn_, id, data);
 }
 
 /// The host finds out by the status register, or sooner by EQ 0 and by the vector, which is raised

@@ -16,12 +16,12 @@
 
 namespace verna {
 
-/// All event queues of a card. Entries are written at once if there is room; flush() writes those
-/// that had to wait, looks at the arm words and raises each vector at most once for a batch.
+/// All event queues of a function. Entries are written at once if there is room; flush() writes
+/// those that had to wait, looks at the arm words and raises each vector at most once for a batch.
 class EventQueues final : public EventSink {
  public:
   /// `fatal` is told when an event is lost.
-  EventQueues(HostBus& bus, PblQuota& quota, Counters& counters, Trace& trace,
+  EventQueues(HostBus& bus, FunctionId fn, PblQuota& quota, Counters& counters, Trace& trace,
               const DeviceLimits& limits, std::function<void(verna_fatal)> fatal);
 
   CommandResult create(const verna_cmd_create_eq& cmd);
@@ -33,7 +33,7 @@ class EventQueues final : public EventSink {
 
   void post_event(uint32_t eqn, verna_event_type type, FunctionId fn, uint32_t id,
                   uint64_t data) override;
-  /// An event of the card itself: goes to EQ 0, and nowhere if there is none.
+  /// An event of the function itself: goes to EQ 0, and nowhere if there is none.
   void post_device_event(verna_event_type type, uint32_t id, uint64_t data);
   /// A quarter of the ring is kept for events other than completions.
   bool ready(uint32_t eqn) override;
@@ -61,6 +61,7 @@ class EventQueues final : public EventSink {
   void lose(Eq& eq, verna_fatal cause);
 
   HostBus& bus_;
+  FunctionId fn_;
   PblQuota& quota_;
   Counters& counters_;
   Trace& trace_;

@@ -16,15 +16,20 @@ constexpr uint32_t kLastRegister = VERNA_REG_BAD_ACCESS;
 #define VERNA_WO(name) \
   RegisterInfo { VERNA_REG_##name, Access::kWriteOnly, #name }
 constexpr RegisterInfo kTable[] = {
-    VERNA_RO(MAGIC),           VERNA_RO(ABI),           VERNA_RO(VERSION),
-    VERNA_RO(CAPS_OFFSET),     VERNA_RO(STATUS),        VERNA_RW(CONTROL),
-    VERNA_RO(FATAL_CODE),      VERNA_RO(HEARTBEAT),     VERNA_RW(AQ_SQ_LO),
-    VERNA_RW(AQ_SQ_HI),        VERNA_RW(AQ_CQ_LO),      VERNA_RW(AQ_CQ_HI),
-    VERNA_RW(AQ_LOG_SIZE),     VERNA_WO(AQ_DOORBELL),   VERNA_RO(NUM_UARS),
-    VERNA_RO(NUM_VECTORS),     VERNA_RO(MAC_LO),        VERNA_RO(MAC_HI),
-    VERNA_RW(TEST_REG),        VERNA_WO(TEST_IRQ),      VERNA_RW(TEST_DMA_LO),
-    VERNA_RW(TEST_DMA_HI),     VERNA_RW(TEST_DMA_SIZE), VERNA_WO(TEST_DMA_CTRL),
-    VERNA_RO(TEST_DMA_STATUS), VERNA_RO(BAD_ACCESS),
+    VERNA_RO(MAGIC),         VERNA_RO(ABI),
+    VERNA_RO(VERSION),       VERNA_RO(CAPS_OFFSET),
+    VERNA_RO(STATUS),        VERNA_RW(CONTROL),
+    VERNA_RO(FATAL_CODE),    VERNA_RO(HEARTBEAT),
+    VERNA_RW(AQ_SQ_LO),      VERNA_RW(AQ_SQ_HI),
+    VERNA_RW(AQ_CQ_LO),      VERNA_RW(AQ_CQ_HI),
+    VERNA_RW(AQ_LOG_SIZE),   VERNA_WO(AQ_DOORBELL),
+    VERNA_RO(NUM_UARS),      VERNA_RO(NUM_VECTORS),
+    VERNA_RO(MAC_LO),        VERNA_RO(MAC_HI),
+    VERNA_RO(FUNCTION),      VERNA_RW(TEST_REG),
+    VERNA_WO(TEST_IRQ),      VERNA_RW(TEST_DMA_LO),
+    VERNA_RW(TEST_DMA_HI),   VERNA_RW(TEST_DMA_SIZE),
+    VERNA_WO(TEST_DMA_CTRL), VERNA_RO(TEST_DMA_STATUS),
+    VERNA_RO(BAD_ACCESS),
 };
 #undef VERNA_RO
 #undef VERNA_RW
@@ -36,10 +41,15 @@ bool is_bogus(uint32_t offset) {
 
 }  // namespace
 
-RegFile::RegFile(HostBus& bus, CommandQueue& commands, Counters& counters,
+RegFile::RegFile(HostBus& bus, FunctionId fn, CommandQueue& commands, Counters& counters,
                  const DeviceLimits& limits, const uint8_t (&mac)[6], std::vector<uint32_t> caps)
-    : bus_(bus), commands_(commands), counters_(counters), limits_(limits), caps_(std::move(caps)) {
-  std::copy(std::begin(mac), std::end(mac), mac_);
+    : bus_(bus),
+      fn_(fn),
+      commands_(commands),
+      counters_(counters),
+      limits_(limits),
+      caps_(std::move(caps)) {
+  set_mac(mac);
 }
 
 std::span<const RegisterInfo> RegFile::list() { return kTable; }
@@ -94,6 +104,8 @@ uint32_t RegFile::load(uint32_t offset) const {
       return load_le<uint32_t>(mac_);
     case VERNA_REG_MAC_HI:
       return load_le<uint16_t>(mac_ + 4);
+    case VERNA_REG_FUNCTION:
+      return fn_;
     case VERNA_REG_TEST_REG:
       return ~values_[offset / 4];
     case VERNA_REG_TEST_DMA_STATUS:
@@ -128,7 +140,7 @@ RegFile::Effect RegFile::write(uint32_t offset, uint32_t value) {
       commands_.post(value);
       break;
     case VERNA_REG_TEST_IRQ:
-      if (value < limits_.num_vectors) bus_.raise(0, static_cast<uint16_t>(value));
+      if (value < limits_.num_vectors) bus_.raise(fn_, static_cast<uint16_t>(value));
       break;
     case VERNA_REG_TEST_DMA_CTRL:
       self_test_.start(pair(VERNA_REG_TEST_DMA_LO), values_[VERNA_REG_TEST_DMA_SIZE / 4], value);

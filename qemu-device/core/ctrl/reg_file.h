@@ -2,6 +2,7 @@
 // The registers of BAR 0.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -24,8 +25,9 @@ struct RegisterInfo {
 /// What registers say and do. A write may ask for a reset, which the caller then carries out.
 class RegFile {
  public:
-  RegFile(HostBus& bus, CommandQueue& commands, Counters& counters, const DeviceLimits& limits,
-          const uint8_t (&mac)[6], std::vector<uint32_t> caps);
+  /// Of function `fn`, whose permanent address is `mac`.
+  RegFile(HostBus& bus, FunctionId fn, CommandQueue& commands, Counters& counters,
+          const DeviceLimits& limits, const uint8_t (&mac)[6], std::vector<uint32_t> caps);
 
   /// Never fails: what is not there reads as VERNA_BOGUS or 0 and is counted.
   uint32_t read(uint32_t offset);
@@ -35,6 +37,7 @@ class RegFile {
   uint32_t peek(const RegisterInfo& reg) const;
   static std::span<const RegisterInfo> list();
 
+  void set_mac(const uint8_t* mac) { std::copy(mac, mac + 6, mac_); }
   void set_link(bool up) { link_up_ = up; }
   bool link_up() const { return link_up_; }
   /// The first cause stays.
@@ -58,6 +61,7 @@ class RegFile {
   uint64_t pair(uint32_t low) const;
 
   HostBus& bus_;
+  FunctionId fn_;
   CommandQueue& commands_;
   Counters& counters_;
   DeviceLimits limits_;

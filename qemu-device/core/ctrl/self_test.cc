@@ -17,15 +17,15 @@ void SelfTest::start(uint64_t addr, uint32_t size, uint32_t command) {
   status_ = known && fits ? VERNA_TEST_DMA_BUSY : VERNA_TEST_DMA_EINVAL;
 }
 
-void SelfTest::run(HostBus& bus) {
+void SelfTest::run(HostBus& bus, FunctionId fn) {
   uint8_t buffer[VERNA_TEST_DMA_MAX];
   std::memset(buffer, command_ == VERNA_TEST_DMA_FILL ? kFillByte : 0, size_);
   bool ok = true;
   if (command_ == VERNA_TEST_DMA_INVERT) {
-    ok = bus.read(0, addr_, buffer, size_);
+    ok = bus.read(fn, addr_, buffer, size_);
     for (uint32_t i = 0; i < size_; i++) buffer[i] = static_cast<uint8_t>(~buffer[i]);
   }
-  ok = ok && bus.write(0, addr_, buffer, size_);
+  ok = ok && bus.write(fn, addr_, buffer, size_);
   status_ = ok ? VERNA_TEST_DMA_OK : VERNA_TEST_DMA_FAULT;
 }
 

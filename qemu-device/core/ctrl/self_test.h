@@ -14,7 +14,7 @@ class SelfTest {
   void start(uint64_t addr, uint32_t size, uint32_t command);
   bool pending() const { return status_ == VERNA_TEST_DMA_BUSY; }
   uint32_t status() const { return status_; }
-  void run(HostBus& bus);
+  void run(HostBus& bus, FunctionId fn);
   void reset() { status_ = VERNA_TEST_DMA_OK; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The card's own view of its host: counts failures and interrupts.
+// A function's view of its host: counts failures and interrupts.
 #pragma once
 
 #include "base/counters.h"
@@ -8,27 +8,29 @@
 
 namespace verna {
 
-/// Passes everything on to the real bus. All blocks use this one, so that no block has to count.
+/// Passes everything on to the real bus. All blocks of a function use this one, so that no block
+/// has to count, and none can reach memory in the name of another function.
 class CountingBus final : public HostBus {
  public:
-  CountingBus(HostBus& bus, Counters& counters, Trace& trace)
-      : bus_(bus), counters_(counters), trace_(trace) {}
+  CountingBus(HostBus& bus, FunctionId fn, Counters& counters, Trace& trace)
+      : bus_(bus), fn_(fn), counters_(counters), trace_(trace) {}
 
   bool read(FunctionId fn, uint64_t addr, void* dst, size_t len) override {
-    return count(bus_.read(fn, addr, dst, len));
+    return count(fn == fn_ && bus_.read(fn, addr, dst, len));
   }
   bool write(FunctionId fn, uint64_t addr, const void* src, size_t len) override {
-    return count(bus_.write(fn, addr, src, len));
+    return count(fn == fn_ && bus_.write(fn, addr, src, len));
   }
   bool write_release64(FunctionId fn, uint64_t addr, uint64_t value) override {
-    return count(bus_.write_release64(fn, addr, value));
+    return count(fn == fn_ && bus_.write_release64(fn, addr, value));
   }
   bool atomic64(FunctionId fn, uint64_t addr, AtomicOp op, uint64_t operand, uint64_t compare,
                 uint64_t* original) override {
-    return count(bus_.atomic64(fn, addr, op, operand, compare, original));
+    return count(fn == fn_ && bus_.atomic64(fn, addr, op, operand, compare, original));
   }
   void full_barrier() override { bus_.full_barrier(); }
   void raise(FunctionId fn, uint16_t vector) override {
+    if (fn != fn_) return;
     counters_.dev[VERNA_DEV_interrupts]++;
     trace_.point(Stage::kInterrupt, vector);
     bus_.raise(fn, vector);
@@ -42,6 +44,7 @@ class CountingBus final : public HostBus {
   }
 
   HostBus& bus_;
+  FunctionId fn_;
   Counters& counters_;
   Trace& trace_;
 };

@@ -13,19 +13,20 @@ struct Known {
 };
 /// Every register of verna_regs.h.
 const Known kKnown[] = {
-    {VERNA_REG_MAGIC, false},           {VERNA_REG_ABI, false},
-    {VERNA_REG_VERSION, false},         {VERNA_REG_CAPS_OFFSET, false},
-    {VERNA_REG_STATUS, false},          {VERNA_REG_CONTROL, false},
-    {VERNA_REG_FATAL_CODE, false},      {VERNA_REG_HEARTBEAT, false},
-    {VERNA_REG_AQ_SQ_LO, true},         {VERNA_REG_AQ_SQ_HI, true},
-    {VERNA_REG_AQ_CQ_LO, true},         {VERNA_REG_AQ_CQ_HI, true},
-    {VERNA_REG_AQ_LOG_SIZE, true},      {VERNA_REG_AQ_DOORBELL, false},
-    {VERNA_REG_NUM_UARS, false},        {VERNA_REG_NUM_VECTORS, false},
-    {VERNA_REG_MAC_LO, false},          {VERNA_REG_MAC_HI, false},
-    {VERNA_REG_TEST_REG, false},        {VERNA_REG_TEST_IRQ, false},
-    {VERNA_REG_TEST_DMA_LO, true},      {VERNA_REG_TEST_DMA_HI, true},
-    {VERNA_REG_TEST_DMA_SIZE, true},    {VERNA_REG_TEST_DMA_CTRL, false},
-    {VERNA_REG_TEST_DMA_STATUS, false}, {VERNA_REG_BAD_ACCESS, false},
+    {VERNA_REG_MAGIC, false},         {VERNA_REG_ABI, false},
+    {VERNA_REG_VERSION, false},       {VERNA_REG_CAPS_OFFSET, false},
+    {VERNA_REG_STATUS, false},        {VERNA_REG_CONTROL, false},
+    {VERNA_REG_FATAL_CODE, false},    {VERNA_REG_HEARTBEAT, false},
+    {VERNA_REG_AQ_SQ_LO, true},       {VERNA_REG_AQ_SQ_HI, true},
+    {VERNA_REG_AQ_CQ_LO, true},       {VERNA_REG_AQ_CQ_HI, true},
+    {VERNA_REG_AQ_LOG_SIZE, true},    {VERNA_REG_AQ_DOORBELL, false},
+    {VERNA_REG_NUM_UARS, false},      {VERNA_REG_NUM_VECTORS, false},
+    {VERNA_REG_MAC_LO, false},        {VERNA_REG_MAC_HI, false},
+    {VERNA_REG_FUNCTION, false},      {VERNA_REG_TEST_REG, false},
+    {VERNA_REG_TEST_IRQ, false},      {VERNA_REG_TEST_DMA_LO, true},
+    {VERNA_REG_TEST_DMA_HI, true},    {VERNA_REG_TEST_DMA_SIZE, true},
+    {VERNA_REG_TEST_DMA_CTRL, false}, {VERNA_REG_TEST_DMA_STATUS, false},
+    {VERNA_REG_BAD_ACCESS, false},
 };
 
 bool is_known(uint32_t offset) {
