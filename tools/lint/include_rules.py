@@ -18,16 +18,18 @@ CORE = {
     "mac": {"base", "pkt", "hw"},
     "queue": {"base", "host", "pkt", "hw"},
     "flow": {"base", "host", "pkt", "hw"},
-    "vswitch": {"base", "host", "pkt", "flow", "hw"},
+    "vswitch": {"base", "host", "pkt", "flow", "mac", "hw"},
     "sched": {"base", "host", "pkt", "hw"},
     # Commands are data; what executes them includes their description.
     "eth": {"base", "host", "pkt", "mac", "queue", "flow", "sched", "hw", "ctrl/command.h",
             "ctrl/pbl_result.h"},
     "rdma": {"base", "host", "pkt", "mac", "queue", "flow", "sched", "hw", "ctrl/command.h",
              "ctrl/pbl_result.h"},
-    "ctrl": {"base", "host", "pkt", "mac", "queue", "flow", "sched", "eth", "rdma", "hw"},
-    # nic.*, runner.* and verna_core.*
-    "": {"base", "host", "pkt", "mac", "queue", "flow", "sched", "eth", "rdma", "ctrl", "hw"},
+    "ctrl": {"base", "host", "pkt", "mac", "queue", "flow", "sched", "vswitch", "eth", "rdma",
+             "hw"},
+    # function.*, nic.*, runner.* and verna_core.*
+    "": {"base", "host", "pkt", "mac", "queue", "flow", "sched", "vswitch", "eth", "rdma", "ctrl",
+         "hw"},
 }
 QEMU = re.compile(r"^(?:qemu|qapi|qom|hw|exec|system|sysemu|net|migration|chardev)/")
 

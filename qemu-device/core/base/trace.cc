@@ -5,9 +5,9 @@ namespace verna {
 namespace {
 
 constexpr const char* kStageNames[] = {
-    "doorbell", "command",    "tx_fetch",  "tx_send",    "wire_out",  "wire_in",
-    "drop",     "flow",       "steer_eth", "rx_deliver", "rdma_in",   "rdma_execute",
-    "rdma_ack", "retransmit", "complete",  "event",      "interrupt",
+    "doorbell",     "command",  "tx_fetch",   "tx_send",   "wire_out",   "wire_in",
+    "switch",       "drop",     "flow",       "steer_eth", "rx_deliver", "rdma_in",
+    "rdma_execute", "rdma_ack", "retransmit", "complete",  "event",      "interrupt",
 };
 static_assert(std::size(kStageNames) == static_cast<size_t>(Stage::kCount));
 

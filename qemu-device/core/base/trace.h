@@ -18,6 +18,7 @@ enum class Stage : uint8_t {
   kTxSend,       // a: queue or QPN, b: bytes (RDMA: opcode << 24 | PSN in the upper word)
   kWireOut,      // a: bytes
   kWireIn,       // a: bytes
+  kSwitch,       // a: vport it came from << 16 | vport it goes to, b: bytes there
   kDrop,         // a: counter group << 16 | counter, b: bytes
   kFlow,         // a: chain << 32 | flow rule, 0: a miss, b: its priority << 32 |
                  // direction << 24 | group << 8 | hash look-ups

@@ -153,7 +153,7 @@ uint32_t Scheduler::take_turn(TxClass* tclass, uint32_t byte_budget, Nanos now) 
       {byte_budget, right, TxClasses::allowance(*tclass, now), source->shaper_.allowance(now)});
   turn.cut = turn.budget < right;
   turn.result = source->transmit(turn.budget, now);
-  turn.sent = std::exchange(source->sent_, 0);
+  turn.sent = std::exchange(source->sent_, 0) + std::exchange(copied_, 0);
   end_turn(tclass, source, turn, now);
   if (turn.result == TxSource::Result::kMore && turn.sent > 0)
     return std::max(turn.budget, static_cast<uint32_t>(turn.sent));

@@ -45,6 +45,9 @@ class Scheduler {
   /// Nobody sends before `until` (IEEE 802.3 PAUSE); a time that has passed ends the pause.
   void pause(Nanos until) { paused_until_ = until; }
 
+  /// Called from transmit(): what the source sends now is copied, and costs it so much more.
+  void charge_copies(uint32_t bytes) { copied_ += bytes; }
+
   /// Polls, then sends up to about `byte_budget` bytes in all. True: more could be sent at once.
   bool run(Nanos now, uint32_t byte_budget);
 
@@ -112,6 +115,7 @@ class Scheduler {
   Nanos now_ = 0;
   Nanos paused_until_ = 0;
   uint64_t turns_ = 0;
+  uint64_t copied_ = 0;  // by the turn that is going on
   bool wire_full_ = false;
   bool polling_ = true;
 };

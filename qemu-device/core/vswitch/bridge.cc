@@ -63,7 +63,7 @@ bool Bridge::owns(const Port& port, const Mac& mac) {
 
 /// The address is another vport's in a VLAN that is also this one's.
 bool Bridge::taken(uint16_t port, const Mac& mac, uint16_t vlan) const {
-  for (uint16_t other = kPfPort; other < kMaxVports; other++) {
+  for (uint16_t other = kPfPort; other < end_; other++) {
     const uint16_t there = ports_[other].config.vlan;
     const bool meet = !vlan || !there || vlan == there;
     if (other != port && meet && owns(ports_[other], mac)) return true;
@@ -116,6 +116,7 @@ Bridge::Status Bridge::configure(uint16_t port, const BridgePortConfig& config) 
     p.promiscuous = p.all_multicast = false;
   }
   for (const Mac& mac : addresses) place(port, mac);
+  note_port(port);
   return Status::kOk;
 }
 
@@ -124,7 +125,8 @@ Bridge::Status Bridge::add_address(uint16_t port, const Mac& mac) {
   Port& p = ports_[port];
   if (is_broadcast(mac) || owns(p, mac) || contains(p.groups, mac)) return Status::kOk;
   if (!is_group(mac) && !p.config.trusted) return Status::kNotTrusted;
-  if (p.unicast.size() + p.groups.size() >= kMaxAddresses) return Status::kNoResource;
+  if (p.unicast.size() + p.groups.size() >= (port == kPfPort ? kMaxPfAddresses : kMaxAddresses))
+    return Status::kNoResource;
   if (is_group(mac)) {
     p.groups.push_back(mac);
     return Status::kOk;
@@ -149,6 +151,14 @@ void Bridge::set_promiscuous(uint16_t port, bool all, bool all_multicast) {
   Port& p = ports_[port];
   p.promiscuous = all && p.config.trusted;
   p.all_multicast = all_multicast && p.config.trusted;
+  note_port(port);
+}
+
+/// Keeps what forward() would else look for in all vports.
+void Bridge::note_port(uint16_t port) {
+  end_ = std::max<uint16_t>(end_, static_cast<uint16_t>(port + 1));
+  promiscuous_.set(port, ports_[port].promiscuous);
+  in_vlan_.set(port, ports_[port].config.vlan != 0);
 }
 
 void Bridge::reset_function(uint16_t port) {
@@ -159,25 +169,29 @@ void Bridge::reset_function(uint16_t port) {
   p.unicast.clear();
   p.groups.clear();
   p.promiscuous = p.all_multicast = false;
+  promiscuous_.reset(port);
   forget_learned(port);
 }
 
-/// A function's frame may enter. Counts what may not.
-bool Bridge::admit(uint16_t from, const PacketView& frame) {
-  Port& p = ports_[from];
+/// Whether a function's frame may enter.
+BridgeDrop Bridge::admit(uint16_t from, const PacketView& frame) const {
+  const Port& p = ports_[from];
   const Mac source = mac_at(frame.smac());
-  const bool own = is_station(source) && (owns(p, source) || !p.config.spoof_check);
-  uint64_t* dropped = nullptr;
-  if (!p.config.up)
-    dropped = &p.drops.down;
-  else if (!own)
-    dropped = &p.drops.spoofed;
-  else if (p.config.vlan && frame.has_vlan)
-    dropped = &p.drops.tagged;
-  else if (is_reserved(mac_at(frame.dmac())) && from != kPfPort)
-    dropped = &p.drops.reserved;
-  if (dropped) ++*dropped;
-  return !dropped;
+  if (!p.config.up) return BridgeDrop::kDown;
+  if (!is_station(source) || (p.config.spoof_check && !owns(p, source)))
+    return BridgeDrop::kSpoofed;
+  if (p.config.vlan && frame.has_vlan) return BridgeDrop::kTagged;
+  if (is_reserved(mac_at(frame.dmac())) && from != kPfPort) return BridgeDrop::kReserved;
+  return BridgeDrop::kNone;
+}
+
+void Bridge::count(uint16_t from, BridgeDrop drop) {
+  BridgeDrops& drops = ports_[from].drops;
+  drops.down += drop == BridgeDrop::kDown;
+  drops.spoofed += drop == BridgeDrop::kSpoofed;
+  drops.tagged += drop == BridgeDrop::kTagged;
+  drops.reserved += drop == BridgeDrop::kReserved;
+  drops.nobody += drop == BridgeDrop::kNobody;
 }
 
 const Bridge::Entry* Bridge::find(const Mac& mac, uint16_t vlan, Nanos now) {
@@ -235,7 +249,7 @@ VportSet Bridge::unicast_targets(uint16_t from, const Mac& to, uint16_t vlan, Na
 VportSet Bridge::group_targets(const Mac& to, uint16_t vlan) const {
   VportSet targets;
   targets.set(kUplink);
-  for (uint16_t port = kPfPort; port < kMaxVports; port++) {
+  for (uint16_t port = kPfPort; port < end_; port++) {
     const Port& p = ports_[port];
     const bool wanted = is_broadcast(to) || p.all_multicast || contains(p.groups, to);
     if (wanted && takes_part(port, vlan)) targets.set(port);
@@ -245,7 +259,12 @@ VportSet Bridge::group_targets(const Mac& to, uint16_t vlan) const {
 
 BridgeVerdict Bridge::forward(uint16_t from, const PacketView& frame, Nanos now) {
   BridgeVerdict verdict;
-  if (from >= kMaxVports || (from != kUplink && !admit(from, frame))) return verdict;
+  if (from >= kMaxVports) return verdict;
+  if (from != kUplink) verdict.drop = admit(from, frame);
+  if (verdict.drop != BridgeDrop::kNone) {
+    count(from, verdict.drop);
+    return verdict;
+  }
   const BridgePortConfig& config = ports_[from].config;
   const uint16_t vlan = config.vlan ? config.vlan : vid_of(frame);
   const Mac source = mac_at(frame.smac());
@@ -257,16 +276,15 @@ BridgeVerdict Bridge::forward(uint16_t from, const PacketView& frame, Nanos now)
     if (!takes_part(kPfPort, vlan)) verdict.to.reset(kPfPort);
   } else {
     verdict.to = is_group(to) ? group_targets(to, vlan) : unicast_targets(from, to, vlan, now);
-    for (uint16_t port = kPfPort; port < kMaxVports; port++)
-      if (ports_[port].promiscuous && takes_part(port, vlan)) verdict.to.set(port);
+    for (uint16_t port = kPfPort; promiscuous_.any() && port < end_; port++)
+      if (promiscuous_[port] && takes_part(port, vlan)) verdict.to.set(port);
   }
   verdict.to.reset(from);
-  if (verdict.to.none()) ports_[from].drops.nobody++;
+  if (verdict.to.none()) count(from, verdict.drop = BridgeDrop::kNobody);
 
   verdict.push = config.vlan != 0;
   verdict.push_tci = static_cast<uint16_t>(config.priority << 13 | config.vlan);
-  for (uint16_t port = kPfPort; port < kMaxVports; port++)
-    if (verdict.to[port] && ports_[port].config.vlan) verdict.untag.set(port);
+  verdict.untag = verdict.to & in_vlan_;
   return verdict;
 }
 

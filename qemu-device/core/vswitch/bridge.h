@@ -37,8 +37,12 @@ struct BridgeDrops {
   uint64_t nobody = 0;    // no vport is it for
 };
 
+/// Why a frame goes nowhere.
+enum class BridgeDrop { kNone, kDown, kSpoofed, kTagged, kReserved, kNobody };
+
 /// Where a frame goes, and how it looks there.
 struct BridgeVerdict {
+  BridgeDrop drop = BridgeDrop::kNone;  // else `to` is empty
   VportSet to;
   VportSet untag;     // of these, those that get it without the tag of its VLAN
   bool push = false;  // the others get it with this tag in front
@@ -52,8 +56,9 @@ struct BridgeVerdict {
 /// the VLAN. Memory is bounded for each vport, so that one can fill its own share only.
 class Bridge {
  public:
-  static constexpr size_t kMaxAddresses = 128;  // added to a vport
-  static constexpr size_t kMaxLearned = 256;    // of a vport
+  static constexpr size_t kMaxAddresses = 128;    // added to a VF's vport
+  static constexpr size_t kMaxPfAddresses = 512;  // added to the PF's
+  static constexpr size_t kMaxLearned = 256;      // of a vport
   static constexpr Nanos kLearnedFor = 300'000'000'000;
 
   enum class Status { kOk, kExists, kNoResource, kNotFound, kNotTrusted, kInvalid };
@@ -108,7 +113,9 @@ class Bridge {
   bool takes_part(uint16_t port, uint16_t vlan) const;
   static bool owns(const Port& port, const Mac& mac);
   bool taken(uint16_t port, const Mac& mac, uint16_t vlan) const;
-  bool admit(uint16_t from, const PacketView& frame);
+  BridgeDrop admit(uint16_t from, const PacketView& frame) const;
+  void count(uint16_t from, BridgeDrop drop);
+  void note_port(uint16_t port);
   const Entry* find(const Mac& mac, uint16_t vlan, Nanos now);
   void learn(uint16_t from, const Mac& mac, uint16_t vlan, Nanos now);
   bool make_room(uint16_t port, Nanos now);
@@ -120,6 +127,9 @@ class Bridge {
   VportSet group_targets(const Mac& to, uint16_t vlan) const;
 
   std::array<Port, kMaxVports> ports_;
+  uint16_t end_ = kPfPort;  // no vport from here on was ever configured
+  VportSet promiscuous_;    // those that are, and
+  VportSet in_vlan_;        // have a VLAN of their own
   Table table_;
 };
 
