@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ctrl/vport_commands.h"
+
+#include <algorithm>
+
+namespace verna {
+namespace {
+
+constexpr uint16_t kMaxVlan = 4094;
+constexpr uint8_t kMaxPriority = 7;
+
+bool is_zero(const uint8_t (&mac)[6]) {
+  return std::all_of(std::begin(mac), std::end(mac), [](uint8_t b) { return b == 0; });
+}
+
+/// Ranges of what is set, and zeros in what is not.
+CommandResult check_fields(const verna_cmd_set_vport& cmd) {
+  const auto sets = [&cmd](uint32_t field) { return (cmd.fields & field) != 0; };
+  const auto within = [&](uint32_t field, uint32_t value, uint32_t max) {
+    return value <= (sets(field) ? max : 0);
+  };
+  if (cmd.fields & ~VERNA_VPORT_SET_ALL) return VERNA_BAD_FIELD(verna_cmd_set_vport, fields);
+  if (sets(VERNA_VPORT_SET_MAC) == is_zero(cmd.mac) || cmd.mac[0] & 1)
+    return VERNA_BAD_FIELD(verna_cmd_set_vport, mac);
+  if (!within(VERNA_VPORT_SET_VLAN, cmd.vlan, kMaxVlan))
+    return VERNA_BAD_FIELD(verna_cmd_set_vport, vlan);
+  if (!within(VERNA_VPORT_SET_VLAN, cmd.qos, cmd.vlan ? kMaxPriority : 0))
+    return VERNA_BAD_FIELD(verna_cmd_set_vport, qos);
+  if (!within(VERNA_VPORT_SET_SPOOF_CHECK, cmd.spoof_check, 1))
+    return VERNA_BAD_FIELD(verna_cmd_set_vport, spoof_check);
+  if (!within(VERNA_VPORT_SET_TRUST, cmd.trust, 1))
+    return VERNA_BAD_FIELD(verna_cmd_set_vport, trust);
+  if (!within(VERNA_VPORT_SET_LINK, cmd.link, VERNA_VPORT_LINK_DOWN))
+    return VERNA_BAD_FIELD(verna_cmd_set_vport, link);
+  return CommandResult::ok();
+}
+
+}  // namespace
+
+CommandResult vport_result(Bridge::Status status, uint32_t field) {
+  switch (status) {
+    case Bridge::Status::kOk:
+      return CommandResult::ok();
+    case Bridge::Status::kExists:
+      return CommandResult::fail(VERNA_CMD_EXISTS);
+    case Bridge::Status::kNoResource:
+      return CommandResult::fail(VERNA_CMD_NO_RESOURCE);
+    case Bridge::Status::kNotFound:
+      return CommandResult::fail(VERNA_CMD_NOT_FOUND);
+    case Bridge::Status::kNotTrusted:
+      return CommandResult::fail(VERNA_CMD_BAD_FUNCTION);
+    case Bridge::Status::kInvalid:
+      break;
+  }
+  return CommandResult::fail(VERNA_CMD_BAD_PARAM, field);
+}
+
+CommandResult VportCommands::execute(const CommandBytes& command) {
+  const auto hdr = command.as<verna_cmd_hdr>();
+  if (hdr.function == 0 || hdr.function > num_vfs_)
+    return CommandResult::fail(VERNA_CMD_BAD_FUNCTION);
+  if (hdr.opcode == VERNA_CMD_SET_VPORT) return set_vport(command.as<verna_cmd_set_vport>());
+  return query_vport(command.as<verna_cmd_query>());
+}
+
+CommandResult VportCommands::set_vport(const verna_cmd_set_vport& cmd) {
+  const CommandResult checked = check_fields(cmd);
+  if (checked.status != VERNA_CMD_OK) return checked;
+  const FunctionId fn = cmd.hdr.function;
+  BridgePortConfig config = switch_.bridge().config(vport_of(fn));
+  verna_vport_link link = switch_.link(fn);
+  if (cmd.fields & VERNA_VPORT_SET_MAC)
+    std::copy(std::begin(cmd.mac), std::end(cmd.mac), config.mac.begin());
+  if (cmd.fields & VERNA_VPORT_SET_VLAN) {
+    config.vlan = cmd.vlan;
+    config.priority = cmd.qos;
+  }
+  if (cmd.fields & VERNA_VPORT_SET_SPOOF_CHECK) config.spoof_check = cmd.spoof_check;
+  if (cmd.fields & VERNA_VPORT_SET_TRUST) config.trusted = cmd.trust;
+  if (cmd.fields & VERNA_VPORT_SET_LINK) link = static_cast<verna_vport_link>(cmd.link);
+  const Bridge::Status status = switch_.configure(fn, config, link);
+  if (status == Bridge::Status::kOk) changed_(fn);
+  return vport_result(status, offsetof(verna_cmd_set_vport, mac));
+}
+
+CommandResult VportCommands::query_vport(const verna_cmd_query& cmd) {
+  if (cmd.id) return VERNA_BAD_FIELD(verna_cmd_query, id);
+  if (cmd.group) return VERNA_BAD_FIELD(verna_cmd_query, group);
+  if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_query, reserved);
+  const FunctionId fn = cmd.hdr.function;
+  const BridgePortConfig& config = switch_.bridge().config(vport_of(fn));
+  verna_vport_state state{};
+  std::copy(config.mac.begin(), config.mac.end(), state.mac);
+  state.vlan = config.vlan;
+  state.qos = config.priority;
+  state.spoof_check = config.spoof_check;
+  state.trust = config.trusted;
+  state.link = static_cast<uint8_t>(switch_.link(fn));
+  state.enabled = switch_.enabled(fn);
+  state.link_up = switch_.port(fn).link_up();
+  const auto len = std::min<uint32_t>(cmd.len, sizeof state);
+  if (len && !bus_.write(0, cmd.addr, &state, len))
+    return CommandResult::fail(VERNA_CMD_DMA_FAULT, offsetof(verna_cmd_query, addr));
+  return CommandResult::ok(len);
+}
+
+}  // namespace verna

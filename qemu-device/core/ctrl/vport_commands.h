@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Commands 0x0400 to 0x04ff: what the PF says of the vports of its VFs.
+#pragma once
+
+#include <functional>
+
+#include "ctrl/command.h"
+#include "host/host_bus.h"
+#include "vswitch/switch.h"
+
+namespace verna {
+
+class VportCommands {
+ public:
+  /// For VFs 1 to `num_vfs`; `bus` is the PF's. `changed` is told whose settings changed.
+  VportCommands(HostBus& bus, Switch& vswitch, uint16_t num_vfs,
+                std::function<void(FunctionId)> changed)
+      : bus_(bus), switch_(vswitch), num_vfs_(num_vfs), changed_(std::move(changed)) {}
+
+  static bool knows(uint16_t opcode) { return opcode >> 8 == VERNA_CMD_SET_VPORT >> 8; }
+  /// Executes a command that it knows and the PF sent.
+  CommandResult execute(const CommandBytes& command);
+
+ private:
+  CommandResult set_vport(const verna_cmd_set_vport& cmd);
+  CommandResult query_vport(const verna_cmd_query& cmd);
+
+  HostBus& bus_;
+  Switch& switch_;
+  uint16_t num_vfs_;
+  std::function<void(FunctionId)> changed_;
+};
+
+/// How a command ends that the bridge refused; `field` is the offset of the address in it.
+CommandResult vport_result(Bridge::Status status, uint32_t field);
+
+}  // namespace verna
