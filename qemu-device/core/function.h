@@ -14,14 +14,16 @@
 #include "host/counting_bus.h"
 #include "mac/loopback_port.h"
 #include "rdma/rdma_engine.h"
+#include "vswitch/switch.h"
 
 namespace verna {
 
-/// What a function needs of the card around it. All references outlive the function; `wire` is not
-/// used before the card is complete.
+/// What a function needs of the card around it. All references outlive the function; `wire` and
+/// `vswitch` are not used before the card is complete.
 struct FunctionEnvironment {
   HostBus& host;
   Mac& wire;
+  Switch* vswitch;  // null: the card has no VFs
   Scheduler& scheduler;
   TimerQueue& timers;
   Trace& trace;
@@ -36,12 +38,17 @@ struct FunctionConfig {
   DeviceLimits device;
   EthLimits eth;
   RdmaLimits rdma;
+  uint16_t max_vfs = 0;  // of a PF
 };
 
 /// A function: its registers, admin queue, doorbells, event and completion queues, Ethernet and
 /// RDMA. Its verbs are steps of the card's pipeline, in the order in which nic.cc calls them.
+///
+/// The wire of a VF is its vport. That of the PF is the card's, as long as it is alone; else its
+/// vport, too.
 class Function {
  public:
+  /// Throws std::bad_alloc.
   Function(const FunctionEnvironment& environment, const FunctionConfig& config);
   Function(const Function&) = delete;
   Function& operator=(const Function&) = delete;
@@ -60,9 +67,11 @@ class Function {
   /// Rings at most `max` doorbells; returns how many. A dead function's lead nowhere.
   uint32_t take_doorbells(uint32_t max, Nanos now);
   /// Executes at most `max` commands; returns how many.
-  uint32_t run_commands(uint32_t max, Nanos now) { return commands_.run(max, now); }
+  uint32_t run_commands(uint32_t max, Nanos now) { return dead() ? 0 : commands_.run(max, now); }
   /// Takes a frame off the wire.
   void receive(const PacketView& packet, Nanos now);
+  /// Takes all that the switch has for it. True: there was something.
+  bool receive_vport(Nanos now);
   /// What queue pairs of this function send to each other, and Ethernet to itself in loopback
   /// mode; about `byte_budget` bytes of it. True: there was something.
   bool receive_loopback(uint32_t byte_budget, Nanos now);
@@ -74,11 +83,16 @@ class Function {
   void flush(Nanos now);
   /// The part of flush() that events need.
   void flush_events() { eqs_.flush(); }
-  void beat() { regs_.beat(); }
+  void beat() {
+    if (!dead()) regs_.beat();
+  }
 
   /// It stopped for an error; only a reset helps.
   bool dead() const { return regs_.fatal() != VERNA_FATAL_NONE; }
   bool has_doorbells() const { return !doorbells_.empty(); }
+  /// A function that died has no queues any more, so that it neither sends nor receives. Its event
+  /// queues stay, which tell the host.
+  void halt();
   /// It need not wait for doorbells, timers or frames to have something to do.
   bool has_work() const;
   /// Completions or events wait for room.
@@ -93,23 +107,42 @@ class Function {
   EthEngine& eth() { return eth_; }
   Counters& counters() { return counters_; }
   const Counters& counters() const { return counters_; }
+  /// Of a PF with VFs: the port group of what crosses its vport.
+  const Counters& vport_counters() const { return vport_counters_; }
+  FunctionId id() const { return id_; }
+  bool is_pf() const { return id_ == 0; }
+
+  /// A PF's VFs come or go: frames pass the switch, or do not.
+  void use_switch(bool on);
+  /// The administrator gave it another permanent address.
+  void set_mac(const uint8_t (&mac)[6]);
+  /// It may be trusted now: what it asked for before counts.
+  void repeat_requests();
+  HostBus& bus() { return bus_; }
   /// Answers one question of vernactl. JSON.
   std::string control(const std::string& request);
 
  private:
   CommandResult execute(const CommandBytes& command, Nanos now);
   void ring(const DoorbellRing::Doorbell& doorbell, Nanos now);
+  CommandResult execute_eth(const CommandBytes& command, Nanos now);
+  void repeat_rx_mode();
+  Bridge::Status tell_switch(const CommandBytes& command);
   void die(verna_fatal code);
 
   FunctionEnvironment env_;
   FunctionId id_;
   Counters counters_;
   Counters loopback_counters_;  // what the function sends to itself is not on the wire
+  Counters vport_counters_;     // of a PF that has VFs: what crosses its vport
   CountingBus bus_;
   PblQuota quota_;
   DoorbellRing doorbells_;
   LoopbackPort loopback_port_;
   Mac loopback_;
+  std::unique_ptr<Mac> vport_mac_;  // null: the card has no VFs
+  Mac* wire_;
+  Counters* wire_counters_;
   EventQueues eqs_;
   CqTable cqs_;
   EthEngine eth_;
@@ -119,10 +152,12 @@ class Function {
   verna_cap_dev cap_dev_;
   verna_cap_eth cap_eth_;
   verna_cap_rdma cap_rdma_;
+  verna_cap_vport cap_vport_;
   RegFile regs_;
-  PacketView packet_;           // the looped frame that is being received
+  PacketView packet_;           // the frame from switch or loopback that is being received
   bool loopback_left_ = false;  // the budget ended before the looped frames did
   bool reported_link_ = false;
+  bool halted_ = false;
 };
 
 }  // namespace verna

@@ -6,9 +6,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
+#include <vector>
 
 #include "ctrl/card_commands.h"
+#include "ctrl/vport_commands.h"
 #include "function.h"
+#include "function_config.h"
 
 namespace verna {
 namespace {
@@ -19,22 +24,6 @@ constexpr uint32_t kDoorbellsPerRun = 256;
 constexpr uint32_t kCommandsPerRun = 16;
 constexpr uint32_t kFrameCost = 64;  // bytes of budget that a frame costs beyond its own
 
-FunctionConfig function_config(const NicConfig& config) {
-  FunctionConfig function;
-  std::copy(std::begin(config.mac), std::end(config.mac), function.port.mac);
-  function.port.speed_mbps = config.link_speed_mbps;
-  function.device.num_vectors = config.num_vectors;
-  function.device.num_uars = config.num_uars;
-  function.device.max_cqs = config.max_cqs;
-  function.device.max_eqs = config.max_eqs;
-  function.device.max_pbl_entries =
-      static_cast<uint32_t>(std::min<uint64_t>(config.max_pbl_entries, ~uint32_t{0}));
-  function.eth.max_queues = config.max_queue_pairs;
-  function.rdma = config.rdma;
-  function.rdma.num_uars = config.num_uars;
-  return function;
-}
-
 }  // namespace
 
 struct Nic::Impl {
@@ -43,26 +32,47 @@ struct Nic::Impl {
   std::string start();
   RunResult run(Nanos now, uint32_t byte_budget);
   bool prepare_sleep(Nanos now);
-  void reset();
+  void reset(FunctionId fn);
+  void set_num_vfs(size_t count, Nanos now);
 
   void set_now(Nanos now);
+  bool take_orders(Nanos now);
   bool run_timers(Nanos now);
+  bool receive(uint32_t byte_budget, Nanos now);
   bool receive_wire(uint32_t byte_budget, Nanos now);
-  bool discard_wire();
   bool transmit(uint32_t byte_budget, Nanos now);
+  bool run_self_tests();
   void flush(Nanos now);
+  void beat(Nanos now);
   Nanos next_deadline(Nanos port_deadline, Nanos now);
+
+  std::vector<std::unique_ptr<Function>> make_functions(HostBus& host);
+  CommandResult execute(const CommandBytes& command);
+  void reset_vports();
+  void vport_changed(FunctionId fn);
+  bool is_there(FunctionId fn) const {
+    return fn == 0 || (fn < functions.size() && vswitch->enabled(fn));
+  }
+  bool switching() const { return active.size() > 1; }
+  template <typename Test>
+  bool any(Test test) const {
+    return std::any_of(active.begin(), active.end(), test);
+  }
 
   NicConfig config;
   Trace trace;
   Rng rng;
   TimerQueue timers;
   Scheduler scheduler;
-  Function pf;
+  std::unique_ptr<Switch> vswitch;  // null: the card cannot have VFs
+  std::vector<std::unique_ptr<Function>> functions;
+  std::vector<Function*> active;  // that are there, the PF first
+  Function& pf;
   Mac wire;
   PauseReceiver pause_receiver;
   PauseSender pause_sender;
   CardCommands card_commands;
+  std::optional<VportCommands> vport_commands;
   PacketView packet;         // the frame that is being received
   bool frames_left = false;  // this run's budget ended before the frames did
   Nanos next_beat = 0;
@@ -71,9 +81,14 @@ struct Nic::Impl {
 Nic::Impl::Impl(const NicConfig& cfg, HostBus& host, Port& port, Rng seed)
     : config(cfg),
       rng(seed),
-      pf({host, wire, scheduler, timers, trace, rng,
-          [this](const CommandBytes& command) { return card_commands.execute(command); }},
-         function_config(cfg)),
+      vswitch(cfg.num_vfs
+                  ? std::make_unique<Switch>(
+                        wire, trace, 1u + std::min(cfg.num_vfs, NicConfig::kMaxVfs), rng.next64(),
+                        [this](uint32_t bytes) { scheduler.charge_copies(bytes); })
+                  : nullptr),
+      functions(make_functions(host)),
+      active{functions[0].get()},
+      pf(*functions[0]),
       wire(port, pf.counters(), trace),
       pause_receiver(cfg.link_speed_mbps, pf.counters(),
                      [this](Nanos until) { scheduler.pause(until); }),
@@ -81,27 +96,28 @@ Nic::Impl::Impl(const NicConfig& cfg, HostBus& host, Port& port, Rng seed)
                    [this] { return pf.eth().short_of_buffers(); }),
       card_commands(scheduler, pause_receiver, pause_sender, pf.eth()) {
   wire.set_pause(&pause_receiver, cfg.mac);
+  if (!vswitch) return;
+  vport_commands.emplace(pf.bus(), *vswitch, static_cast<uint16_t>(functions.size() - 1),
+                         [this](FunctionId fn) { vport_changed(fn); });
+  reset_vports();
+}
+
+std::vector<std::unique_ptr<Function>> Nic::Impl::make_functions(HostBus& host) {
+  const FunctionEnvironment environment = {
+      host,          wire,
+      vswitch.get(), scheduler,
+      timers,        trace,
+      rng,           [this](const CommandBytes& command) { return execute(command); }};
+  std::vector<std::unique_ptr<Function>> made;
+  const uint16_t num_vfs = std::min(config.num_vfs, NicConfig::kMaxVfs);
+  for (FunctionId fn = 0; fn <= num_vfs; fn++)
+    made.push_back(std::make_unique<Function>(environment, function_config(config, fn)));
+  return made;
 }
 
 std::string Nic::Impl::start() {
-  const auto range = [](const char* name, uint64_t value, uint64_t low, uint64_t high) {
-    return value >= low && value <= high
-               ? std::string()
-               : fmt::format("{} is {}, must be {} to {}", name, value, low, high);
-  };
-  for (const std::string& error :
-       {range("num_vectors", config.num_vectors, 1, 2048),
-        range("num_uars", config.num_uars, 1, 65535),
-        range("max_queue_pairs", config.max_queue_pairs, 1, 1024),
-        range("max_cqs", config.max_cqs, 1, 1u << 24), range("max_eqs", config.max_eqs, 1, 2048),
-        range("max_pbl_entries", config.max_pbl_entries, 1024, 1u << 30),
-        range("max_qps", config.rdma.max_qps, 2, 1u << 20)})
-    if (!error.empty()) return error;
-  const uint8_t* mac = config.mac;
-  if ((mac[0] & 1) || std::all_of(mac, mac + 6, [](uint8_t b) { return b == 0; }))
-    return fmt::format(
-        "mac is {:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}, must be a unicast address", mac[0],
-        mac[1], mac[2], mac[3], mac[4], mac[5]);
+  std::string error = check_config(config);
+  if (!error.empty()) return error;
   if (!config.pcap_path.empty() && !wire.capture(config.pcap_path.c_str()))
     return fmt::format("pcap file \"{}\": {}", config.pcap_path, std::strerror(errno));
   pf.link_is_known();
@@ -112,26 +128,13 @@ Nic::RunResult Nic::Impl::run(Nanos now, uint32_t byte_budget) {
   pf.counters().dev[VERNA_DEV_engine_runs]++;
   set_now(now);
   const Nanos port_deadline = wire.port().poll(now);
-  pf.watch_link();
-
-  bool worked = pf.take_doorbells(kDoorbellsPerRun, now) > 0;
-  if (pf.dead()) {
-    worked |= discard_wire();
-    flush(now);
-    return {worked, port_deadline};
-  }
-  worked |= pf.run_commands(kCommandsPerRun, now) > 0;
+  bool worked = take_orders(now);
   worked |= run_timers(now);
-  worked |= receive_wire(byte_budget, now);
-  worked |= pf.receive_loopback(byte_budget, now);
-  pf.end_batch(frames_left, now);
+  worked |= receive(byte_budget, now);
   worked |= transmit(byte_budget, now);
-  worked |= pf.run_self_test();
+  worked |= run_self_tests();
   flush(now);
-  if (now >= next_beat) {
-    pf.beat();
-    next_beat = now + kBeat;
-  }
+  beat(now);
   return {worked, next_deadline(port_deadline, now)};
 }
 
@@ -139,6 +142,22 @@ void Nic::Impl::set_now(Nanos now) {
   trace.set_now(now);
   wire.set_now(now);
   scheduler.set_now(now);
+  if (vswitch) vswitch->set_now(now);
+}
+
+/// Doorbells and commands; each function has its share of both. What has died is taken apart.
+bool Nic::Impl::take_orders(Nanos now) {
+  const auto share = [this](uint32_t all) {
+    return std::max<uint32_t>(1, all / static_cast<uint32_t>(active.size()));
+  };
+  bool worked = false;
+  for (Function* f : active) {
+    f->watch_link();
+    worked |= f->take_doorbells(share(kDoorbellsPerRun), now) > 0;
+    if (f->dead()) f->halt();
+    worked |= f->run_commands(share(kCommandsPerRun), now) > 0;
+  }
+  return worked;
 }
 
 bool Nic::Impl::run_timers(Nanos now) {
@@ -147,31 +166,39 @@ bool Nic::Impl::run_timers(Nanos now) {
   return true;
 }
 
-bool Nic::Impl::receive_wire(uint32_t byte_budget, Nanos now) {
-  uint64_t& frames = pf.counters().port[VERNA_PORT_rx_frames];
-  const uint64_t before = frames;
-  frames_left = false;
-  for (int64_t left = byte_budget; left > 0;) {
-    const RxFrame frame = wire.receive(pf.max_frame());
-    if (!frame.data) break;
-    left -= frame.len + kFrameCost;
-    parse_packet(frame.data, frame.len, &packet);
-    pf.receive(packet, now);
-    wire.release();
-    frames_left |= left <= 0;
+/// From the wire, then what the switch and the functions themselves have for each of them.
+bool Nic::Impl::receive(uint32_t byte_budget, Nanos now) {
+  bool worked = receive_wire(byte_budget, now);
+  if (switching()) vswitch->flush();
+  for (Function* f : active) {
+    if (switching()) worked |= f->receive_vport(now);
+    worked |= f->receive_loopback(byte_budget, now);
+    f->end_batch(frames_left, now);
   }
   if (pf.eth().take_shortage()) pause_sender.shortage(now);
-  return frames != before;
+  return worked;
 }
 
-/// A card that stopped still takes frames off the wire, so that its peer is not held up.
-bool Nic::Impl::discard_wire() {
+bool Nic::Impl::receive_wire(uint32_t byte_budget, Nanos now) {
   auto& port = pf.counters().port;
   const uint64_t before = port[VERNA_PORT_rx_frames];
-  for (int i = 0; i < 64; i++) {
-    if (!wire.receive(pf.max_frame()).data) break;
-    port[VERNA_PORT_rx_drop_disabled]++;
+  uint32_t max_frame = 0;
+  for (const Function* f : active) max_frame = std::max(max_frame, f->max_frame());
+  frames_left = false;
+  for (int64_t left = byte_budget; left > 0;) {
+    const RxFrame frame = wire.receive(max_frame);
+    if (!frame.data) break;
+    parse_packet(frame.data, frame.len, &packet);
+    uint32_t copies = 1;
+    if (switching()) {
+      port[VERNA_PORT_rx_to_switch]++;
+      copies = std::max(copies, vswitch->receive(packet));
+    } else {
+      pf.receive(packet, now);
+    }
     wire.release();
+    left -= int64_t{frame.len + kFrameCost} * copies;
+    frames_left |= left <= 0;
   }
   return port[VERNA_PORT_rx_frames] != before;
 }
@@ -182,43 +209,111 @@ bool Nic::Impl::transmit(uint32_t byte_budget, Nanos now) {
   return scheduler.turns() != before;
 }
 
+bool Nic::Impl::run_self_tests() {
+  bool worked = false;
+  for (Function* f : active) worked |= f->run_self_test();
+  return worked;
+}
+
 /// The end of a batch: frames become visible, then completions, then the interrupts for them.
 void Nic::Impl::flush(Nanos now) {
   wire.flush();
-  pf.flush(now);
+  if (switching()) vswitch->flush();
+  for (Function* f : active) f->flush(now);
+}
+
+void Nic::Impl::beat(Nanos now) {
+  if (now < next_beat) return;
+  for (Function* f : active) f->beat();
+  next_beat = any([](const Function* f) { return !f->dead(); }) ? now + kBeat : kNever;
 }
 
 Nanos Nic::Impl::next_deadline(Nanos port_deadline, Nanos now) {
   Nanos deadline =
       std::min({timers.next(), port_deadline, next_beat, scheduler.next_deadline(now)});
-  if (pf.deferred()) deadline = std::min(deadline, now + kDeferredRetry);
+  if (any([](const Function* f) { return f->deferred(); }))
+    deadline = std::min(deadline, now + kDeferredRetry);
   return deadline;
 }
 
 bool Nic::Impl::prepare_sleep(Nanos now) {
-  if (pf.has_doorbells()) return false;
-  if (!pf.dead()) {
-    if (pf.has_work() || timers.next() <= now || scheduler.can_send(now)) return false;
-    const bool armed = scheduler.arm_all(now);
-    if (!pf.prepare_sleep() || !armed) return false;
-  }
-  if (!wire.port().prepare_sleep(scheduler.wire_full())) return false;
-  if (!pf.has_doorbells()) return true;
+  const auto rung = [](const Function* f) { return f->has_doorbells(); };
+  if (any(rung) || any([](const Function* f) { return f->has_work(); })) return false;
+  if (timers.next() <= now || scheduler.can_send(now)) return false;
+  bool idle = scheduler.arm_all(now);
+  for (Function* f : active) idle &= f->prepare_sleep();
+  if (!idle || !wire.port().prepare_sleep(scheduler.wire_full())) return false;
+  if (!any(rung)) return true;
   wire.port().cancel_sleep();
   return false;
 }
 
-void Nic::Impl::reset() {
+CommandResult Nic::Impl::execute(const CommandBytes& command) {
+  if (!VportCommands::knows(command.as<verna_cmd_hdr>().opcode))
+    return card_commands.execute(command);
+  return vport_commands ? vport_commands->execute(command)
+                        : CommandResult::fail(VERNA_CMD_BAD_OPCODE);
+}
+
+/// A VF has what the administrator gave it, the PF its own.
+void Nic::Impl::vport_changed(FunctionId fn) {
+  const Bridge::Mac& mac = vswitch->bridge().config(vport_of(fn)).mac;
+  uint8_t bytes[6];
+  std::copy(mac.begin(), mac.end(), bytes);
+  functions[fn]->set_mac(bytes);
+  functions[fn]->repeat_requests();
+}
+
+/// All as at first. Addresses go before they come, so that none is in the way of another.
+void Nic::Impl::reset_vports() {
+  for (FunctionId fn = 0; fn < functions.size(); fn++) {
+    vswitch->reset_function(fn);
+    vswitch->configure(fn, {}, VERNA_VPORT_LINK_AUTO);
+  }
+  for (FunctionId fn = 0; fn < functions.size(); fn++) {
+    BridgePortConfig vport;
+    vport.mac = default_mac(config, fn);
+    vport.spoof_check = fn != 0;
+    vport.trusted = fn == 0;
+    vswitch->configure(fn, vport, VERNA_VPORT_LINK_AUTO);
+    vport_changed(fn);
+  }
+}
+
+void Nic::Impl::reset(FunctionId fn) {
+  next_beat = 0;
+  if (fn != 0) {
+    functions[fn]->reset();
+    vswitch->reset_function(fn);
+    return;
+  }
   pause_receiver.enable(false);
   pause_sender.enable(false);
-  pf.reset();
+  for (Function* f : active) f->reset();
   scheduler.reset_classes();
+  if (vswitch) reset_vports();
+}
+
+void Nic::Impl::set_num_vfs(size_t count, Nanos now) {
+  count = std::min(count, functions.size() - 1);
+  const bool switched = switching();
+  if (switched && count == 0) pf.receive_vport(now);
+  for (FunctionId fn = 1; fn < functions.size(); fn++) {
+    if (vswitch->enabled(fn) == (fn <= count)) continue;
+    functions[fn]->reset();
+    vswitch->enable(fn, fn <= count);
+    functions[fn]->link_is_known();
+  }
+  next_beat = 0;
+  active.resize(1);
+  for (FunctionId fn = 1; fn <= count; fn++) active.push_back(functions[fn].get());
+  if (switched != switching()) pf.use_switch(switching());
 }
 
 Nic::Nic(const NicConfig& config, HostBus& bus, Port& port, Rng rng)
     : impl_(std::make_unique<Impl>(config, bus, port, rng)) {}
 
-Nic::~Nic() { impl_->reset(); }
+Nic::~Nic() { impl_->reset(0); }
 
 std::string Nic::start() { return impl_->start(); }
 
@@ -228,20 +323,32 @@ bool Nic::prepare_sleep(Nanos now) { return impl_->prepare_sleep(now); }
 
 void Nic::cancel_sleep() { impl_->wire.port().cancel_sleep(); }
 
-void Nic::ring_doorbell(uint32_t uar, uint32_t value) { impl_->pf.ring_doorbell(uar, value); }
-
-uint32_t Nic::read_register(uint32_t offset, Nanos) { return impl_->pf.read_register(offset); }
-
-void Nic::write_register(uint32_t offset, uint32_t value, Nanos now) {
-  if (impl_->pf.write_register(offset, value) == RegFile::Effect::kReset) reset(now);
+void Nic::ring_doorbell(FunctionId fn, uint32_t uar, uint32_t value) {
+  if (fn < impl_->functions.size()) impl_->functions[fn]->ring_doorbell(uar, value);
 }
 
-void Nic::reset(Nanos) { impl_->reset(); }
+uint32_t Nic::read_register(FunctionId fn, uint32_t offset, Nanos) {
+  return impl_->is_there(fn) ? impl_->functions[fn]->read_register(offset) : ~uint32_t{0};
+}
+
+void Nic::write_register(FunctionId fn, uint32_t offset, uint32_t value, Nanos now) {
+  if (!impl_->is_there(fn)) return;
+  if (impl_->functions[fn]->write_register(offset, value) == RegFile::Effect::kReset)
+    reset(fn, now);
+}
+
+void Nic::reset(FunctionId fn, Nanos) {
+  if (impl_->is_there(fn)) impl_->reset(fn);
+}
+
+void Nic::set_num_vfs(uint16_t count, Nanos now) { impl_->set_num_vfs(count, now); }
 
 void Nic::set_link_admin(bool up, Nanos) {
   impl_->wire.set_admin_up(up);
-  impl_->pf.watch_link();
-  impl_->pf.flush_events();
+  for (Function* f : impl_->active) {
+    f->watch_link();
+    f->flush_events();
+  }
 }
 
 void Nic::set_polling(bool on) { impl_->scheduler.set_polling(on); }
@@ -250,8 +357,25 @@ const Counters& Nic::counters() const { return impl_->pf.counters(); }
 
 Counters& Nic::counters() { return impl_->pf.counters(); }
 
+const Counters& Nic::counters(FunctionId fn) const { return impl_->functions[fn]->counters(); }
+
+const Counters& Nic::vport_mac_counters() const { return impl_->pf.vport_counters(); }
+
+const std::array<uint64_t, VERNA_VPORT_NUM_COUNTERS>* Nic::vport_counters(uint32_t number) const {
+  return impl_->vswitch ? impl_->vswitch->counters(number) : nullptr;
+}
+
 Port& Nic::port() { return impl_->wire.port(); }
 
-std::string Nic::control(const std::string& request, Nanos) { return impl_->pf.control(request); }
+std::string Nic::control(const std::string& request, Nanos) {
+  constexpr std::string_view kFunction = "fn ";  // and its number, and what is asked of it
+  if (!request.starts_with(kFunction)) return impl_->pf.control(request);
+  const char* end = request.data() + request.size();
+  FunctionId fn = 0;
+  const auto [stop, error] = std::from_chars(request.data() + kFunction.size(), end, fn);
+  if (error != std::errc() || stop == end || *stop != ' ' || !impl_->is_there(fn))
+    return impl_->pf.control(request);  // which says that it knows no such thing
+  return impl_->functions[fn]->control(std::string(stop + 1, end));
+}
 
 }  // namespace verna

@@ -24,9 +24,18 @@ struct NicConfig {
   uint32_t link_speed_mbps = 100000;
   RdmaLimits rdma;
   std::string pcap_path;  // empty: no capture
+
+  static constexpr uint16_t kMaxVfs = 64;
+  uint16_t num_vfs = 0;  // that can be enabled; each has what follows
+  uint16_t vf_vectors = 17;
+  uint16_t vf_uars = 128;
+  uint16_t vf_queue_pairs = 16;
+  uint32_t vf_max_qps = 1024;
 };
 
-/// One network card without a host and without a wire, which it is given.
+/// One network card without a host and without a wire, which it is given. It has a physical
+/// function, number 0, and virtual ones from 1 on, of which as many are there as set_num_vfs()
+/// says.
 ///
 /// Threads: run() and every other function but ring_doorbell() are called by one thread at a time
 /// (the shim's card lock). ring_doorbell() may be called by any thread at any time.
@@ -52,25 +61,37 @@ class Nic {
   /// The owner woke up and will run() now.
   void cancel_sleep();
 
-  /// A vCPU wrote `value` to doorbell page `uar`. Any thread; wait-free.
-  void ring_doorbell(uint32_t uar, uint32_t value);
+  /// A vCPU wrote `value` to doorbell page `uar` of a function. Any thread; wait-free.
+  void ring_doorbell(FunctionId fn, uint32_t uar, uint32_t value);
 
-  /// Registers (BAR 0), 32-bit, 4-byte aligned offsets.
-  uint32_t read_register(uint32_t offset, Nanos now);
-  void write_register(uint32_t offset, uint32_t value, Nanos now);
+  /// Registers (BAR 0), 32-bit, 4-byte aligned offsets. Of a function that is not there all are
+  /// ones.
+  uint32_t read_register(FunctionId fn, uint32_t offset, Nanos now);
+  void write_register(FunctionId fn, uint32_t offset, uint32_t value, Nanos now);
 
-  /// Function level reset: as after power-on, but the link stays.
-  void reset(Nanos now);
+  /// Function level reset: as after power-on, but the link stays. That of the PF resets the VFs,
+  /// and what was said of them, but they stay there.
+  void reset(FunctionId fn, Nanos now);
+  /// VFs 1 to `count` are there from now on, others not; those that come are as after power-on.
+  void set_num_vfs(uint16_t count, Nanos now);
   /// QMP set_link.
   void set_link_admin(bool up, Nanos now);
   /// Tells the scheduler whether queues are polled after a doorbell (the engine is awake) or not.
   void set_polling(bool on);
 
+  /// Of the PF.
   const Counters& counters() const;
   Counters& counters();
+  /// Of any function.
+  const Counters& counters(FunctionId fn) const;
+  /// Port group of the MAC between the PF and its vport; all zero while there never was a VF.
+  const Counters& vport_mac_counters() const;
+  /// Of a vport; null: there is none.
+  const std::array<uint64_t, VERNA_VPORT_NUM_COUNTERS>* vport_counters(uint32_t number) const;
   Port& port();
 
-  /// Answers one question of vernactl, for example "regs", "qps", "counters", "trace on". JSON.
+  /// Answers one question of vernactl, for example "regs", "qps", "counters", "trace on", and with
+  /// "fn N " in front that of function N. JSON.
   std::string control(const std::string& request, Nanos now);
 
  private:

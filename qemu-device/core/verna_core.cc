@@ -150,22 +150,22 @@ int verna_card_take_vector(verna_card* card) {
 
 bool verna_card_doorbell(verna_card* card, uint64_t offset, uint32_t value) {
   const auto uar = verna::doorbell_page(offset, card->num_uars);
-  if (uar) card->nic.ring_doorbell(*uar, value);
+  if (uar) card->nic.ring_doorbell(0, *uar, value);
   return uar.has_value();
 }
 
 void verna_card_forget_memory(verna_card* card) { card->bus.forget(); }
 
 uint32_t verna_card_read(verna_card* card, uint32_t offset, uint64_t host_now) {
-  return card->nic.read_register(offset, card->runner.now(host_now));
+  return card->nic.read_register(0, offset, card->runner.now(host_now));
 }
 
 void verna_card_write(verna_card* card, uint32_t offset, uint32_t value, uint64_t host_now) {
-  card->nic.write_register(offset, value, card->runner.now(host_now));
+  card->nic.write_register(0, offset, value, card->runner.now(host_now));
 }
 
 void verna_card_reset(verna_card* card, uint64_t host_now) {
-  card->nic.reset(card->runner.now(host_now));
+  card->nic.reset(0, card->runner.now(host_now));
   card->bus.vectors().clear();
 }
 

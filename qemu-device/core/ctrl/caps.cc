@@ -3,6 +3,7 @@
 
 #include "eth/tx_request.h"
 #include "hw/verna_regs.h"
+#include "hw/verna_vport.h"
 #include "queue/queue_memory.h"
 
 namespace verna {
@@ -40,7 +41,7 @@ verna_cap_dev device_caps(const DeviceLimits& limits) {
   cap.max_cqs = limits.max_cqs;
   cap.log_max_cq_entries = limits.log_max_cq_entries;
   cap.log_max_eq_entries = limits.log_max_eq_entries;
-  cap.num_functions = 1;
+  cap.num_functions = limits.num_functions;
   cap.max_pbl_entries = limits.max_pbl_entries;
   cap.page_shifts = kPageShifts;
   return cap;
@@ -50,8 +51,8 @@ verna_cap_eth ethernet_caps(const EthLimits& limits) {
   verna_cap_eth cap{};
   cap.hdr = header<verna_cap_eth>(VERNA_CAP_ETH, 2);
   cap.features = VERNA_ETH_F_RSS | VERNA_ETH_F_RSS_FIELDS | VERNA_ETH_F_FLOW | kTxFeatures |
-                 kRxFeatures | VERNA_ETH_F_MODERATION | VERNA_ETH_F_TX_RATE |
-                 VERNA_ETH_F_TX_CLASSES | VERNA_ETH_F_PAUSE;
+                 kRxFeatures | VERNA_ETH_F_MODERATION | VERNA_ETH_F_TX_RATE;
+  if (limits.owns_wire) cap.features |= VERNA_ETH_F_TX_CLASSES | VERNA_ETH_F_PAUSE;
   cap.max_txqs = limits.max_queues;
   cap.max_rxqs = limits.max_queues;
   cap.log_max_entries = limits.log_max_entries;
@@ -63,7 +64,7 @@ verna_cap_eth ethernet_caps(const EthLimits& limits) {
   cap.max_tso_bytes = kMaxTsoBytes;
   cap.max_flow_rules = limits.max_flow_rules;
   cap.max_rss_contexts = RssContexts::kMaxContexts;
-  cap.max_tx_classes = VERNA_MAX_TX_CLASSES;
+  cap.max_tx_classes = limits.owns_wire ? VERNA_MAX_TX_CLASSES : 1;
   return cap;
 }
 
@@ -89,11 +90,23 @@ verna_cap_rdma rdma_caps(const RdmaLimits& limits, const uint8_t (&mac)[6]) {
   return cap;
 }
 
-std::vector<uint32_t> build_caps(verna_cap_dev dev, verna_cap_eth eth, verna_cap_rdma rdma) {
+verna_cap_vport vport_caps(uint16_t max_vfs, uint16_t max_addresses) {
+  verna_cap_vport cap{};
+  cap.hdr = header<verna_cap_vport>(VERNA_CAP_VPORT);
+  cap.fields = VERNA_VPORT_SET_ALL;
+  cap.max_vfs = max_vfs;
+  cap.max_addresses = max_addresses;
+  return cap;
+}
+
+std::vector<uint32_t> build_caps(const verna_cap_dev& dev, const verna_cap_eth& eth,
+                                 const verna_cap_rdma& rdma, const verna_cap_vport& vport) {
+  const bool has_vfs = vport.max_vfs > 0;
   std::vector<uint32_t> words;
   append(&words, dev, false);
   append(&words, eth, false);
-  append(&words, rdma, true);
+  append(&words, rdma, !has_vfs);
+  if (has_vfs) append(&words, vport, true);
   return words;
 }
 

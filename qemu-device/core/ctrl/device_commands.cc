@@ -51,9 +51,18 @@ bool DeviceCommands::find_group(const verna_cmd_query& cmd, std::span<const uint
     case VERNA_COUNTERS_DEV:
       if (cmd.id == 0) *out = counters_.dev;
       return true;
+    case VERNA_COUNTERS_VPORT:
+      if (const VportCounters* vport = find_vport(cmd.id)) *out = *vport;
+      return vswitch_ != nullptr;
     default:
       return false;
   }
+}
+
+/// The PF sees all, a VF its own. Null: there is none, or it is another's.
+const VportCounters* DeviceCommands::find_vport(uint32_t number) const {
+  if (!vswitch_ || (fn_ != 0 && number != vport_of(fn_))) return nullptr;
+  return vswitch_->counters(number);
 }
 
 CommandResult DeviceCommands::query_counters(const verna_cmd_query& cmd) {
@@ -71,7 +80,7 @@ CommandResult DeviceCommands::query_port(const verna_cmd_query& cmd) {
   if (cmd.group) return VERNA_BAD_FIELD(verna_cmd_query, group);
   if (cmd.id) return CommandResult::fail(VERNA_CMD_NOT_FOUND);
   verna_port_state state{};
-  state.link = wire_.link_up();
+  state.link = regs_.link_up();
   state.speed = port_.speed_mbps;
   state.mtu = eth_.mtu();
   std::copy(std::begin(port_.mac), std::end(port_.mac), state.mac);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Limits of the whole card, advertised in registers and verna_cap_dev.
+// Limits of a function, advertised in registers and verna_cap_dev.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 namespace verna {
 
 struct DeviceLimits {
+  uint16_t num_functions = 1;
   uint16_t num_vectors = 64;
   uint16_t num_uars = 1024;
   uint32_t max_cqs = 65536;

@@ -10,7 +10,7 @@ EthEngine::EthEngine(const EthEnvironment& environment, const EthLimits& limits,
     : env_(environment),
       limits_(limits),
       wire_(env_.wire, env_.loopback),
-      rx_(env_.timers),
+      rx_(env_.timers, limits.max_held_cells),
       context_{env_.bus, env_.events, wire_, env_.counters, env_.trace, rx_, limits.default_mtu},
       filter_(mac, limits.max_mac_filters),
       steering_(env_.bus, limits.max_queues, limits.max_flow_rules, env_.seed, env_.trace),
@@ -35,10 +35,16 @@ void EthEngine::reset() {
   context_.mtu = limits_.default_mtu;
 }
 
-void EthEngine::receive(const PacketView& packet, Nanos now) {
-  if (loopback()) return drop(VERNA_PORT_rx_drop_disabled, packet, env_.counters);
-  if (!admits(packet, env_.counters)) return;
-  env_.counters.port[VERNA_PORT_rx_to_eth]++;
+void EthEngine::halt() {
+  const uint32_t mtu = context_.mtu;
+  reset();
+  context_.mtu = mtu;  // so that nothing is too long of a sudden
+}
+
+void EthEngine::receive(const PacketView& packet, Counters& port, Nanos now) {
+  if (loopback()) return drop(VERNA_PORT_rx_drop_disabled, packet, port);
+  if (!admits(packet, port)) return;
+  port.port[VERNA_PORT_rx_to_eth]++;
   steer(packet, now);
 }
 

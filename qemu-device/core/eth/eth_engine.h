@@ -47,9 +47,11 @@ class EthEngine {
     return steering_.execute_flow(command, now);
   }
 
-  /// Takes a frame off the wire and counts it: the port's rx_to_eth and one Ethernet counter, or
-  /// one drop reason of the port.
-  void receive(const PacketView& packet, Nanos now);
+  /// What it sends leaves by `wire` from now on.
+  void connect(Mac& wire) { wire_.connect(wire); }
+  /// Takes a frame off the wire and counts it: rx_to_eth of `port`, which has the wire's counters,
+  /// and one Ethernet counter, or one drop reason of the port.
+  void receive(const PacketView& packet, Counters& port, Nanos now);
   /// Takes a frame that Ethernet sent in loopback mode. `looped` has the counters of what does not
   /// cross the wire.
   void receive_loopback(const PacketView& packet, Counters& looped, Nanos now);
@@ -74,6 +76,9 @@ class EthEngine {
   bool short_of_buffers();
 
   void reset();
+  /// The function died: its queues go, and what is received is dropped.
+  void halt();
+  void set_mac(const uint8_t (&mac)[6]) { filter_.set_own(mac); }
   uint32_t mtu() const { return context_.mtu; }
   const EthLimits& limits() const { return limits_; }
   const MacFilter& filter() const { return filter_; }

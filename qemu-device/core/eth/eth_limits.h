@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "eth/frame_store.h"
 #include "flow/rss.h"
 
 namespace verna {
@@ -16,6 +17,10 @@ struct EthLimits {
   uint16_t min_mtu = 68;
   uint16_t max_mtu = 9600;
   uint16_t default_mtu = 1500;
+  uint32_t max_held_cells = FrameStore::kDefaultCells;
+  /// PAUSE and traffic classes are this function's to set; else all its queues are equal, in class
+  /// 0.
+  bool owns_wire = true;
 };
 
 /// Descriptors of one packet to send: the kernel's MAX_SKB_FRAGS and one for the header, rounded

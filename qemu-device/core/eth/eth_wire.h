@@ -6,20 +6,25 @@
 
 namespace verna {
 
-/// The wire of the card, or in loopback mode the card's own loopback. RDMA has nothing to do with
-/// it. As for Mac, a reserved frame is committed before anything else happens.
+/// The function's wire, or in loopback mode its own loopback. RDMA has nothing to do with it. As
+/// for Mac, a reserved frame is committed before anything else happens.
 class EthWire {
  public:
-  EthWire(Mac& wire, Mac& loopback) : wire_(wire), loopback_(loopback), current_(&wire) {}
+  EthWire(Mac& wire, Mac& loopback) : wire_(&wire), loopback_(loopback), current_(&wire) {}
 
   uint8_t* reserve(uint32_t len) { return current_->reserve(len); }
   bool commit(uint32_t len) { return current_->commit(len); }
 
-  void set_loopback(bool on) { current_ = on ? &loopback_ : &wire_; }
+  /// The wire is another one from now on.
+  void connect(Mac& wire) {
+    if (!loopback()) current_ = &wire;
+    wire_ = &wire;
+  }
+  void set_loopback(bool on) { current_ = on ? &loopback_ : wire_; }
   bool loopback() const { return current_ == &loopback_; }
 
  private:
-  Mac& wire_;
+  Mac* wire_;
   Mac& loopback_;
   Mac* current_;
 };

@@ -88,7 +88,7 @@ struct HeldFrame {
 };
 static_assert(sizeof(HeldFrame) <= HeldFrame::kCellBytes);
 
-/// Memory for held frames of all queues of a card: grows as needed up to a limit, and stays.
+/// Memory for held frames of all queues of a function: grows as needed up to a limit, and stays.
 class FrameStore {
  public:
   static constexpr uint32_t kDefaultCells = 8192;  // 16 MiB

@@ -2,6 +2,7 @@
 // Which frames Ethernet takes.
 #pragma once
 
+#include <array>
 #include <unordered_set>
 
 #include "base/types.h"
@@ -14,6 +15,7 @@ class MacFilter {
   /// `own` is the permanent address, which is always on the list.
   MacFilter(const uint8_t (&own)[6], uint16_t max_addresses);
 
+  void set_own(const uint8_t (&own)[6]) { own_ = pack(own); }
   void set_mode(uint32_t mode) { mode_ = mode; }  // VERNA_RX_MODE_*
   uint32_t mode() const { return mode_; }
   bool enabled() const;
@@ -30,6 +32,15 @@ class MacFilter {
   /// False: it is not there.
   bool remove(const uint8_t* mac) { return addresses_.erase(pack(mac)) > 0; }
   size_t size() const { return addresses_.size(); }
+  /// Calls `f` with each address that was added.
+  template <typename F>
+  void for_each(F f) const {
+    for (const uint64_t address : addresses_) {
+      std::array<uint8_t, 6> mac;
+      for (size_t i = 0; i < 6; i++) mac[i] = static_cast<uint8_t>(address >> (40 - 8 * i));
+      f(mac);
+    }
+  }
   void reset();
 
  private:

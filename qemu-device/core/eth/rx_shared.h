@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the RX queues of a card share.
+// What the RX queues of a function share.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace verna {
 struct RxShared {
   static constexpr uint32_t kMaxMergeBytes = 65535;
 
-  explicit RxShared(TimerQueue& timer_queue) : timers(timer_queue) {}
+  RxShared(TimerQueue& timer_queue, uint32_t max_cells) : timers(timer_queue), frames(max_cells) {}
   void reset() {
     features = 0;
     merge_ns = 0;

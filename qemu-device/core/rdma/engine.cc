@@ -88,6 +88,11 @@ void RdmaEngine::poll_all(Nanos now) {
 
 void RdmaEngine::reset() { impl_->reset(); }
 
+void RdmaEngine::connect(Mac& wire) {
+  impl_->services.env.wire = &wire;
+  impl_->services.gids.invalidate_paths();
+}
+
 void RdmaEngine::set_mtu(uint32_t mtu) { impl_->services.mtu = mtu; }
 
 }  // namespace verna

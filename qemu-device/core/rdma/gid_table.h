@@ -32,7 +32,9 @@ class GidTable {
   /// True if the IP packet is to a valid entry's address, on its VLAN.
   bool claims(const PacketView& packet) const;
 
-  /// Changes with every set(): paths that were built from entries look again.
+  /// Paths that were built from entries look again.
+  void invalidate_paths() { generation_++; }
+  /// Changes with every set() and clear(), too.
   uint32_t generation() const { return generation_; }
 
  private:

@@ -28,7 +28,7 @@ bool Path::set(RdmaServices& services, const verna_av& av, uint16_t default_spor
   make_template(address, &frame_);
   std::memcpy(sgid_, source.gid, 16);
   vlan_ = source.vlan;
-  mac_ = services.gids.is_ours(av.dgid, source.vlan) ? &services.env.loopback : &services.env.wire;
+  mac_ = services.gids.is_ours(av.dgid, source.vlan) ? &services.env.loopback : services.env.wire;
   return true;
 }
 

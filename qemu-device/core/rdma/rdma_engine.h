@@ -44,7 +44,7 @@ struct RdmaEnvironment {
   Rng& rng;
   TimerQueue& timers;
   Scheduler& scheduler;
-  Mac& wire;
+  Mac* wire;
   Mac& loopback;  // frames to one of our own GIDs
   Counters& counters;
   Trace& trace;
@@ -72,6 +72,9 @@ class RdmaEngine {
 
   /// Back to the state after power-on: everything destroyed, nothing reported.
   void reset();
+
+  /// What it sends leaves by `wire` from now on.
+  void connect(Mac& wire);
 
   /// Current Ethernet MTU, which bounds what can be received.
   void set_mtu(uint32_t mtu);

@@ -148,11 +148,9 @@ TEST_F(AdminQueue, AllReservedBytesAreChecked) {
 TEST_F(AdminQueue, HeaderFieldsAreChecked) {
   card.driver.bring_up();
   verna_cmd_object command{};
-  command.hdr.function = 1;
-  EXPECT_EQ(card.driver.execute(VERNA_CMD_NOP, command).status, VERNA_CMD_BAD_FUNCTION);
-  command.hdr.function = 0xffff;
-  EXPECT_EQ(card.driver.execute(VERNA_CMD_CREATE_PD, command).status, VERNA_CMD_BAD_FUNCTION);
-  command.hdr.function = 0;
+  EXPECT_EQ(card.driver.execute_for(1, VERNA_CMD_NOP, command).status, VERNA_CMD_BAD_FUNCTION);
+  EXPECT_EQ(card.driver.execute_for(0xffff, VERNA_CMD_CREATE_PD, command).status,
+            VERNA_CMD_BAD_FUNCTION);
   command.hdr.flags = 2;
   const Reply reply = card.driver.execute(VERNA_CMD_NOP, command);
   EXPECT_EQ(reply.status, VERNA_CMD_BAD_PARAM);

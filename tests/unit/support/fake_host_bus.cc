@@ -65,7 +65,7 @@ void FakeHostBus::fill(uint64_t addr, const std::vector<uint8_t>& data) {
 
 uint8_t* FakeHostBus::access(Kind kind, FunctionId fn, uint64_t addr, size_t len) {
   accesses_++;
-  if (fn != 0) fail("DMA of a function that does not exist");
+  if (fn != fn_) fail("DMA in the name of another function");
   if (fail_nth_ != 0 && --fail_nth_ == 0) {
     faults_++;
     return nullptr;
@@ -154,7 +154,7 @@ void FakeHostBus::full_barrier() {
 }
 
 void FakeHostBus::raise(FunctionId fn, uint16_t vector) {
-  if (fn != 0) fail("interrupt of a function that does not exist");
+  if (fn != fn_) fail("interrupt in the name of another function");
   interrupts_[vector]++;
   total_interrupts_++;
 }

@@ -27,7 +27,8 @@ class FakeHostBus : public HostBus {
 
   static constexpr uint64_t kBase = 0x1'0000'0000;
 
-  FakeHostBus() = default;
+  /// Of function `fn`; access by another fails the test.
+  explicit FakeHostBus(FunctionId fn = 0) : fn_(fn) {}
   ~FakeHostBus() override;
 
   /// Registers `len` zeroed bytes and returns their bus address, aligned to `align`.
@@ -97,6 +98,7 @@ class FakeHostBus : public HostBus {
   uint8_t* find(uint64_t addr, size_t len);
   uint8_t* access(Kind kind, FunctionId fn, uint64_t addr, size_t len);
 
+  FunctionId fn_;
   std::map<uint64_t, Region> regions_;
   std::map<uint64_t, Region>::iterator last_ = regions_.end();
   uint64_t next_ = kBase;
@@ -112,6 +114,31 @@ class FakeHostBus : public HostBus {
   std::vector<unsigned> watch_count_;
   std::map<uint16_t, unsigned> interrupts_;
   unsigned total_interrupts_ = 0;
+};
+
+/// The memory of each function by itself, as an IOMMU makes it.
+class FunctionBuses final : public HostBus {
+ public:
+  void add(FakeHostBus& bus) { buses_.push_back(&bus); }
+
+  bool read(FunctionId fn, uint64_t addr, void* dst, size_t len) override {
+    return buses_.at(fn)->read(fn, addr, dst, len);
+  }
+  bool write(FunctionId fn, uint64_t addr, const void* src, size_t len) override {
+    return buses_.at(fn)->write(fn, addr, src, len);
+  }
+  bool write_release64(FunctionId fn, uint64_t addr, uint64_t value) override {
+    return buses_.at(fn)->write_release64(fn, addr, value);
+  }
+  bool atomic64(FunctionId fn, uint64_t addr, AtomicOp op, uint64_t operand, uint64_t compare,
+                uint64_t* original) override {
+    return buses_.at(fn)->atomic64(fn, addr, op, operand, compare, original);
+  }
+  void full_barrier() override { buses_[0]->full_barrier(); }
+  void raise(FunctionId fn, uint16_t vector) override { buses_.at(fn)->raise(fn, vector); }
+
+ private:
+  std::vector<FakeHostBus*> buses_;  // by function
 };
 
 }  // namespace verna::test

@@ -149,7 +149,7 @@ void MiniDriver::publish(WqHandle* wq) {
   wq->mem->store<uint32_t>(wq->rec + offsetof(verna_wq_rec, prod_index), wq->prod);
   if (wq->mem->load<uint32_t>(wq->rec + offsetof(verna_wq_rec, need_doorbell)) == 0) return;
   doorbells_rung++;
-  nic_.ring_doorbell(wq->uar, VERNA_DB(wq->type, wq->id));
+  nic_.ring_doorbell(fn_, wq->uar, VERNA_DB(wq->type, wq->id));
   kick_();
 }
 

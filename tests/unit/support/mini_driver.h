@@ -112,16 +112,17 @@ class MiniDriver {
   using RunUntil = std::function<bool(const std::function<bool()>&)>;
   /// `kick` wakes the card's engine, as a register write or a doorbell does.
   MiniDriver(Nic& nic, FakeHostBus& bus, RunUntil run_until, ManualClock& clock,
-             std::function<void()> kick)
+             std::function<void()> kick, FunctionId fn = 0)
       : nic_(nic),
+        fn_(fn),
         bus_(bus),
         run_until_(std::move(run_until)),
         clock_(clock),
         kick_(std::move(kick)) {}
 
-  uint32_t reg(uint32_t offset) { return nic_.read_register(offset, clock_.now); }
+  uint32_t reg(uint32_t offset) { return nic_.read_register(fn_, offset, clock_.now); }
   void set_reg(uint32_t offset, uint32_t v) {
-    nic_.write_register(offset, v, clock_.now);
+    nic_.write_register(fn_, offset, v, clock_.now);
     kick_();
   }
 
@@ -136,7 +137,13 @@ class MiniDriver {
   Reply run_command(const void* command, size_t len);
   template <typename T>
   Reply execute(uint16_t opcode, T command) {
+    return execute_for(fn_, opcode, command);
+  }
+  /// In the name of, or about, function `fn`.
+  template <typename T>
+  Reply execute_for(FunctionId fn, uint16_t opcode, T command) {
     command.hdr.opcode = opcode;
+    command.hdr.function = fn;
     return run_command(&command, sizeof command);
   }
   Reply object(uint16_t opcode, uint32_t id) {
@@ -191,6 +198,7 @@ class MiniDriver {
                         uint32_t uar);
 
   Nic& nic_;
+  FunctionId fn_;
   FakeHostBus& bus_;
   RunUntil run_until_;
   ManualClock& clock_;

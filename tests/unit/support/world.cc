@@ -73,7 +73,7 @@ NicConfig with_mac(NicConfig config, const uint8_t (&mac)[6]) {
 TestCard::TestCard(World& w, Port& port, uint8_t number, NicConfig config, uint64_t seed)
     : PeerAddress(number),
       world(w),
-      nic(std::make_unique<Nic>(with_mac(config, mac), bus, port,
+      nic(std::make_unique<Nic>(with_mac(config, mac), with_pf(buses, bus), port,
                                 Rng(seed ? seed : 0x5eed0000u + number))),
       driver(
           *nic, bus, [&w](const std::function<bool()>& done) { return w.run_until(done); }, w.clock,
@@ -81,11 +81,48 @@ TestCard::TestCard(World& w, Port& port, uint8_t number, NicConfig config, uint6
       wire_port_(dynamic_cast<WirePort*>(&port)) {
   const std::string why = nic->start();
   if (!why.empty()) fail("the card does not start: " + why);
+  for (FunctionId fn = 1; fn <= config.num_vfs; fn++) buses.add(vfs.emplace_back(*this, fn).bus);
   world.add(this);
 }
 
+FunctionBuses& TestCard::with_pf(FunctionBuses& all, FakeHostBus& pf) {
+  all.add(pf);
+  return all;
+}
+
+void TestCard::set_num_vfs(uint16_t count) {
+  nic->set_num_vfs(count, world.clock.now);
+  kick();
+}
+
+/// The address is the card's choice; see default_mac().
+TestVf::TestVf(TestCard& owner, FunctionId number)
+    : PeerAddress(static_cast<uint8_t>(100 + number)),
+      card(owner),
+      fn(number),
+      bus(number),
+      driver(
+          *card.nic, bus,
+          [this](const std::function<bool()>& done) { return card.world.run_until(done); },
+          card.world.clock, [this] { card.kick(); }, number) {
+  std::copy(std::begin(card.mac), std::end(card.mac), mac);
+  mac[1] = static_cast<uint8_t>(mac[1] ^ number);
+}
+
+const Counters& TestVf::counters() const { return card.nic->counters(fn); }
+
+void TestVf::ring_doorbell(uint32_t uar, uint32_t value) {
+  card.nic->ring_doorbell(fn, uar, value);
+  card.kick();
+}
+
+void TestVf::reset() {
+  card.nic->reset(fn, card.world.clock.now);
+  card.kick();
+}
+
 void TestCard::ring_doorbell(uint32_t uar, uint32_t value) {
-  nic->ring_doorbell(uar, value);
+  nic->ring_doorbell(0, uar, value);
   kick();
 }
 
@@ -95,14 +132,18 @@ void TestCard::set_link(bool up) {
 }
 
 void TestCard::reset() {
-  nic->reset(world.clock.now);
+  nic->reset(0, world.clock.now);
   kick();
 }
 
-std::string TestCard::check_conservation() const {
-  const auto& p = nic->counters().port;
-  const auto& e = nic->counters().eth;
-  const auto& r = nic->counters().rdma;
+namespace {
+
+/// `wire` has the port group of its vport, which only a PF with VFs has apart from its own.
+std::string conservation(const Counters& counters, const Counters& wire) {
+  const auto& p = counters.port;
+  const auto& w = wire.port;
+  const auto& e = counters.eth;
+  const auto& r = counters.rdma;
   const auto sum = [](const auto& list, unsigned first, unsigned last) {
     uint64_t total = 0;
     for (unsigned i = first; i <= last; i++) total += list[i];
@@ -114,10 +155,15 @@ std::string TestCard::check_conservation() const {
       why += std::string(what) + ": " + std::to_string(have) + " != " + std::to_string(want) + "; ";
     }
   };
-  expect("rx_frames", p[VERNA_PORT_rx_frames],
-         sum(p, VERNA_PORT_rx_to_eth, VERNA_PORT_rx_drop_disabled) + p[VERNA_PORT_rx_drop_vlan] +
-             p[VERNA_PORT_rx_pause]);
-  expect("rx_to_eth", p[VERNA_PORT_rx_to_eth] + e[VERNA_ETH_rx_loopback],
+  const auto port_ends = [&](const auto& c) {
+    return sum(c, VERNA_PORT_rx_to_eth, VERNA_PORT_rx_drop_disabled) + c[VERNA_PORT_rx_drop_vlan] +
+           c[VERNA_PORT_rx_pause] + c[VERNA_PORT_rx_to_switch];
+  };
+  const bool apart = &p != &w;  // a PF that has, or had, VFs
+  expect("rx_frames", p[VERNA_PORT_rx_frames], port_ends(p));
+  expect("rx_frames of the vport", w[VERNA_PORT_rx_frames], port_ends(w));
+  expect("rx_to_eth",
+         p[VERNA_PORT_rx_to_eth] + (apart ? w[VERNA_PORT_rx_to_eth] : 0) + e[VERNA_ETH_rx_loopback],
          e[VERNA_ETH_rx_packets] + sum(e, VERNA_ETH_rx_drop_no_queue, VERNA_ETH_rx_drop_dma) +
              e[VERNA_ETH_rx_drop_rule]);
   // Frames to one of our own GIDs count in the RDMA group and never cross the port.
@@ -128,6 +174,28 @@ std::string TestCard::check_conservation() const {
   return why;
 }
 
+}  // namespace
+
+std::string TestVf::check_conservation() const { return conservation(counters(), counters()); }
+
+std::string TestCard::check_conservation() const {
+  return conservation(nic->counters(), nic->vport_mac_counters()) + check_switch();
+}
+
+std::string TestCard::check_switch() const {
+  uint64_t entered = 0, left = 0;
+  for (uint32_t vport = 0; const auto* c = nic->vport_counters(vport); vport++) {
+    entered += c->at(VERNA_VPORT_tx_frames) + c->at(VERNA_VPORT_tx_copies);
+    left += c->at(VERNA_VPORT_rx_frames);
+    for (unsigned i = VERNA_VPORT_tx_drop_down; i <= VERNA_VPORT_tx_drop_nobody; i++)
+      left += c->at(i);
+    for (unsigned i = VERNA_VPORT_rx_drop_full; i <= VERNA_VPORT_rx_drop_oversize; i++)
+      left += c->at(i);
+  }
+  if (entered == left) return {};
+  return "switch: " + std::to_string(entered) + " != " + std::to_string(left) + "; ";
+}
+
 verna_av make_av(const PeerAddress& to, bool ipv6, uint8_t sgid_index) {
   verna_av av{};
   std::copy_n(ipv6 ? to.gid6 : to.gid4, 16, av.dgid);
@@ -136,17 +204,17 @@ verna_av make_av(const PeerAddress& to, bool ipv6, uint8_t sgid_index) {
   return av;
 }
 
-void set_gids(TestCard& card) {
-  if (!card.driver.set_gid(0, card.gid4, card.mac).ok()) fail("SET_GID 0");
-  if (!card.driver.set_gid(1, card.gid6, card.mac).ok()) fail("SET_GID 1");
+void set_gids(MiniDriver& driver, const PeerAddress& own) {
+  if (!driver.set_gid(0, own.gid4, own.mac).ok()) fail("SET_GID 0");
+  if (!driver.set_gid(1, own.gid6, own.mac).ok()) fail("SET_GID 1");
 }
 
 namespace {
 
-void modify(TestCard& card, QueuePair* qp, uint8_t from, uint32_t mask, verna_qp_attr attr,
+void modify(MiniDriver& driver, QueuePair* qp, uint8_t from, uint32_t mask, verna_qp_attr attr,
             uint8_t to) {
   attr.state = to;
-  const Reply reply = card.driver.modify_qp(qp->qpn, from, mask | VERNA_QPA_STATE, attr);
+  const Reply reply = driver.modify_qp(qp->qpn, from, mask | VERNA_QPA_STATE, attr);
   if (!reply.ok()) {
     fail("MODIFY_QP to " + std::to_string(to) + ": status " + std::to_string(reply.status) +
          " detail " + std::to_string(reply.detail));
@@ -155,7 +223,7 @@ void modify(TestCard& card, QueuePair* qp, uint8_t from, uint32_t mask, verna_qp
 
 }  // namespace
 
-void bring_to_rts(TestCard& card, QueuePair* qp, const PeerAddress& peer, uint32_t peer_qpn,
+void bring_to_rts(MiniDriver& driver, QueuePair* qp, const PeerAddress& peer, uint32_t peer_qpn,
                   const Connection& how, uint8_t until) {
   verna_qp_attr attr{};
   attr.access = how.access;
@@ -170,14 +238,15 @@ void bring_to_rts(TestCard& card, QueuePair* qp, const PeerAddress& peer, uint32
   attr.av = make_av(peer, how.ipv6, how.ipv6 ? 1 : how.sgid_index);
   attr.av.sl = how.sl;
   const bool rc = qp->type == VERNA_QP_RC;
-  modify(card, qp, VERNA_QPS_RESET, VERNA_QPA_ACCESS | VERNA_QPA_PKEY_INDEX, attr, VERNA_QPS_INIT);
+  modify(driver, qp, VERNA_QPS_RESET, VERNA_QPA_ACCESS | VERNA_QPA_PKEY_INDEX, attr,
+         VERNA_QPS_INIT);
   if (until == VERNA_QPS_INIT) return;
-  modify(card, qp, VERNA_QPS_INIT,
+  modify(driver, qp, VERNA_QPS_INIT,
          VERNA_QPA_AV | VERNA_QPA_PATH_MTU | VERNA_QPA_DEST_QPN | VERNA_QPA_RQ_PSN |
              (rc ? VERNA_QPA_MAX_DEST_RD_ATOMIC | VERNA_QPA_MIN_RNR_TIMER : 0),
          attr, VERNA_QPS_RTR);
   if (until == VERNA_QPS_RTR) return;
-  modify(card, qp, VERNA_QPS_RTR,
+  modify(driver, qp, VERNA_QPS_RTR,
          VERNA_QPA_SQ_PSN | (rc ? VERNA_QPA_TIMEOUT | VERNA_QPA_RETRY_CNT | VERNA_QPA_RNR_RETRY |
                                       VERNA_QPA_MAX_RD_ATOMIC
                                 : 0),
@@ -188,11 +257,12 @@ void bring_ud_to_rts(TestCard& card, QueuePair* qp, uint32_t qkey, uint8_t until
   verna_qp_attr attr{};
   attr.qkey = qkey;
   attr.sq_psn = 0x777;
-  modify(card, qp, VERNA_QPS_RESET, VERNA_QPA_PKEY_INDEX | VERNA_QPA_QKEY, attr, VERNA_QPS_INIT);
+  modify(card.driver, qp, VERNA_QPS_RESET, VERNA_QPA_PKEY_INDEX | VERNA_QPA_QKEY, attr,
+         VERNA_QPS_INIT);
   if (until == VERNA_QPS_INIT) return;
-  modify(card, qp, VERNA_QPS_INIT, 0, attr, VERNA_QPS_RTR);
+  modify(card.driver, qp, VERNA_QPS_INIT, 0, attr, VERNA_QPS_RTR);
   if (until == VERNA_QPS_RTR) return;
-  modify(card, qp, VERNA_QPS_RTR, VERNA_QPA_SQ_PSN, attr, VERNA_QPS_RTS);
+  modify(card.driver, qp, VERNA_QPS_RTR, VERNA_QPA_SQ_PSN, attr, VERNA_QPS_RTS);
 }
 
 std::vector<uint8_t> pattern(size_t len, uint64_t seed) {

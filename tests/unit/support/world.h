@@ -2,6 +2,7 @@
 // Cards, wires and time: everything a test runs.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -54,16 +55,41 @@ struct PeerAddress {
   uint8_t gid6[16];  // fd00::number
 };
 
-/// A card with its memory and its driver.
+class TestCard;
+
+/// A VF with its memory and its driver.
+class TestVf : public PeerAddress {
+ public:
+  TestVf(TestCard& card, FunctionId fn);
+
+  TestCard& card;
+  FunctionId fn;
+  FakeHostBus bus;
+  MiniDriver driver;
+
+  uint16_t vport() const { return static_cast<uint16_t>(fn + 1); }
+  const Counters& counters() const;
+  void ring_doorbell(uint32_t uar, uint32_t value);
+  void reset();
+  std::string check_conservation() const;
+};
+
+/// A card with its memory and its driver. With VFs, each has memory of its own.
 class TestCard : public PeerAddress {
  public:
   TestCard(World& world, Port& port, uint8_t number, NicConfig config = {}, uint64_t seed = 0);
 
   World& world;
   FakeHostBus bus;
+  FunctionBuses buses;
   std::unique_ptr<Nic> nic;
   MiniDriver driver;
+  std::deque<TestVf> vfs;  // all that there can be
 
+  void set_num_vfs(uint16_t count);
+  uint64_t vport_counter(uint16_t vport, unsigned i) const {
+    return nic->vport_counters(vport)->at(i);
+  }
   /// As a vCPU would: wakes the card if it sleeps.
   void ring_doorbell(uint32_t uar, uint32_t value);
   void set_link(bool up);
@@ -76,9 +102,12 @@ class TestCard : public PeerAddress {
   uint64_t dev_counter(unsigned i) const { return nic->counters().dev[i]; }
   /// Empty, or which sum of counters does not add up; see verna_counters.h.
   std::string check_conservation() const;
+  /// The same of the switch, if there is one.
+  std::string check_switch() const;
 
  private:
   friend class World;
+  static FunctionBuses& with_pf(FunctionBuses& all, FakeHostBus& pf);
   WirePort* wire_port_;
   bool asleep_ = false;
   bool kicked_ = true;
@@ -103,10 +132,15 @@ struct Connection {
 
 verna_av make_av(const PeerAddress& to, bool ipv6, uint8_t sgid_index);
 /// GID 0 is IPv4, GID 1 IPv6.
-void set_gids(TestCard& card);
+void set_gids(MiniDriver& driver, const PeerAddress& own);
+inline void set_gids(TestCard& card) { set_gids(card.driver, card); }
 /// Takes one QP from RESET to RTS (or less).
-void bring_to_rts(TestCard& card, QueuePair* qp, const PeerAddress& peer, uint32_t peer_qpn,
+void bring_to_rts(MiniDriver& driver, QueuePair* qp, const PeerAddress& peer, uint32_t peer_qpn,
                   const Connection& how, uint8_t until = VERNA_QPS_RTS);
+inline void bring_to_rts(TestCard& card, QueuePair* qp, const PeerAddress& peer, uint32_t peer_qpn,
+                         const Connection& how, uint8_t until = VERNA_QPS_RTS) {
+  bring_to_rts(card.driver, qp, peer, peer_qpn, how, until);
+}
 void bring_ud_to_rts(TestCard& card, QueuePair* qp, uint32_t qkey, uint8_t until = VERNA_QPS_RTS);
 std::vector<uint8_t> pattern(size_t len, uint64_t seed);
 
