@@ -14,6 +14,7 @@ struct NumberOption {
   uint32_t min;
   uint32_t max;
   const char* help;
+  bool of_vfs = false;  // means nothing to a card without
 };
 
 constexpr NumberOption kNumbers[] = {
@@ -27,6 +28,12 @@ constexpr NumberOption kNumbers[] = {
      "how long the engine looks for work before it sleeps"},
     {"inline-kib", &verna_card_config::inline_kib, 0, 1024,
      "how much a vCPU sends itself when its doorbell finds the engine asleep"},
+    {"vfs", &verna_card_config::vfs, 0, VERNA_CARD_MAX_VFS,
+     "virtual functions that can be enabled"},
+    {"vf-vectors", &verna_card_config::vf_vectors, 1, VERNA_CARD_MAX_VECTORS,
+     "MSI-X vectors of each virtual function", true},
+    {"vf-uars", &verna_card_config::vf_uars, 2, 16384, "doorbell pages of each virtual function",
+     true},
 };
 
 struct OtherOption {
@@ -46,6 +53,7 @@ constexpr OtherOption kOthers[] = {
 std::string check_options(const verna_card_config& config) {
   for (const NumberOption& option : kNumbers) {
     const uint32_t value = config.*option.value;
+    if (option.of_vfs && !config.vfs) continue;
     if (value < option.min || value > option.max)
       return fmt::format("{}={} is out of range, must be {} to {}", option.name, value, option.min,
                          option.max);

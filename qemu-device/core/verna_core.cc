@@ -39,6 +39,11 @@ verna::NicConfig make_config(const verna_card_config& c) {
   config.num_uars = static_cast<uint16_t>(c.uars);
   config.link_speed_mbps = c.speed;
   config.rdma.max_qps = c.max_qps;
+  config.num_vfs = static_cast<uint16_t>(c.vfs);
+  if (c.vfs) {
+    config.vf_vectors = static_cast<uint16_t>(c.vf_vectors);
+    config.vf_uars = static_cast<uint16_t>(c.vf_uars);
+  }
   if (c.pcap) config.pcap_path = c.pcap;
   return config;
 }
@@ -54,14 +59,17 @@ void report(char* error, size_t error_len, const std::string& message) {
 
 struct verna_card {
   verna_card(const verna_card_config& config, const verna_host_ops& ops, void* opaque)
-      : bus(ops, opaque, static_cast<uint16_t>(config.vectors)),
+      : bus(ops, opaque, static_cast<uint16_t>(config.vectors), static_cast<uint16_t>(config.vfs),
+            static_cast<uint16_t>(config.vf_vectors)),
         host_port(config.link ? nullptr : std::make_unique<verna::HostQueuePort>(config.netdev)),
         link_port(config.link
                       ? std::make_unique<verna::ShmLinkPort>(config.link, config.link_ring_kib)
                       : nullptr),
         nic(make_config(config), bus, port(), make_rng(config.seed)),
         runner(nic, {config.poll_us * verna::Nanos{1000}, config.inline_kib << 10}),
-        num_uars(config.uars) {}
+        num_uars(config.uars),
+        vf_uars(config.vf_uars),
+        num_vfs(static_cast<uint16_t>(config.vfs)) {}
 
   verna::Port& port() {
     if (link_port) return *link_port;
@@ -74,6 +82,8 @@ struct verna_card {
   verna::Nic nic;
   verna::Runner runner;
   uint32_t num_uars;
+  uint32_t vf_uars;
+  uint16_t num_vfs;
 };
 
 namespace {
@@ -141,32 +151,43 @@ void verna_card_set_running(verna_card* card, bool running, uint64_t host_now) {
   card->runner.set_running(running, host_now);
 }
 
-bool verna_card_vectors_pending(verna_card* card) { return card->bus.vectors().any(); }
-
-int verna_card_take_vector(verna_card* card) {
-  const auto vector = card->bus.vectors().take();
-  return vector ? *vector : -1;
+void verna_card_set_num_vfs(verna_card* card, uint16_t count, uint64_t host_now) {
+  card->nic.set_num_vfs(count, card->runner.now(host_now));
+  for (uint32_t fn = count + 1u; fn <= card->num_vfs; fn++)
+    card->bus.clear_vectors(static_cast<uint16_t>(fn));
 }
 
-bool verna_card_doorbell(verna_card* card, uint64_t offset, uint32_t value) {
-  const auto uar = verna::doorbell_page(offset, card->num_uars);
-  if (uar) card->nic.ring_doorbell(0, *uar, value);
+bool verna_card_vectors_pending(verna_card* card) { return card->bus.vectors_pending(); }
+
+int verna_card_take_vector(verna_card* card, uint16_t* fn) {
+  const auto vector = card->bus.take_vector();
+  if (!vector) return -1;
+  *fn = vector->fn;
+  return vector->number;
+}
+
+bool verna_card_doorbell(verna_card* card, uint16_t fn, uint64_t offset, uint32_t value) {
+  const auto uar = verna::doorbell_page(offset, fn == 0 ? card->num_uars : card->vf_uars);
+  if (uar) card->nic.ring_doorbell(fn, *uar, value);
   return uar.has_value();
 }
 
 void verna_card_forget_memory(verna_card* card) { card->bus.forget(); }
 
-uint32_t verna_card_read(verna_card* card, uint32_t offset, uint64_t host_now) {
-  return card->nic.read_register(0, offset, card->runner.now(host_now));
+uint32_t verna_card_read(verna_card* card, uint16_t fn, uint32_t offset, uint64_t host_now) {
+  return card->nic.read_register(fn, offset, card->runner.now(host_now));
 }
 
-void verna_card_write(verna_card* card, uint32_t offset, uint32_t value, uint64_t host_now) {
-  card->nic.write_register(0, offset, value, card->runner.now(host_now));
+void verna_card_write(verna_card* card, uint16_t fn, uint32_t offset, uint32_t value,
+                      uint64_t host_now) {
+  card->nic.write_register(fn, offset, value, card->runner.now(host_now));
 }
 
-void verna_card_reset(verna_card* card, uint64_t host_now) {
-  card->nic.reset(0, card->runner.now(host_now));
-  card->bus.vectors().clear();
+void verna_card_reset(verna_card* card, uint16_t fn, uint64_t host_now) {
+  if (fn > card->num_vfs) return;
+  card->nic.reset(fn, card->runner.now(host_now));
+  for (uint32_t of = fn; of <= (fn == 0 ? card->num_vfs : fn); of++)
+    card->bus.clear_vectors(static_cast<uint16_t>(of));
 }
 
 void verna_card_set_link(verna_card* card, bool up, bool network, uint64_t host_now) {

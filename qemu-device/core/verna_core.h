@@ -40,9 +40,10 @@ typedef struct verna_mapping {
 
 /**
  * struct verna_host_ops - what a card needs of its host
- * @map: Says where guest memory is. False: @addr is no memory, belongs to a
- *       device, cannot be written (if @write) or is forbidden by an IOMMU. @len
- *       may become larger than was asked if @keep is set.
+ * @map: Says where guest memory is for function @fn, by its requester id.
+ *       False: @addr is no memory, belongs to a device, cannot be written (if
+ *       @write) or is forbidden by an IOMMU. @len may become larger than was
+ *       asked if @keep is set.
  * @written: The card wrote to mapped memory: @region and @offset of its first
  *           byte, and how many bytes.
  */
@@ -52,6 +53,7 @@ typedef struct verna_host_ops {
 } verna_host_ops;
 
 #define VERNA_CARD_MAX_VECTORS 2048
+#define VERNA_CARD_MAX_VFS 64
 
 /**
  * struct verna_card_config - what a user says about a card
@@ -67,6 +69,9 @@ typedef struct verna_card_config {
     uint32_t link_ring_kib; /* size of each direction's ring */
     uint32_t poll_us;       /* engine: longest look for work before it sleeps; 0: none */
     uint32_t inline_kib;    /* budget of verna_card_run_inline(); 0: none */
+    uint32_t vfs;           /* virtual functions that can be enabled, 0: none */
+    uint32_t vf_vectors;    /* of each; means nothing without VFs */
+    uint32_t vf_uars;       /* the same */
     uint64_t seed;          /* not 0: reproducible keys and numbers */
     char *link;             /* path of a shared-memory link; null: frames go through the host */
     char *netdev;           /* what the host calls its network, null: there is none */
@@ -119,15 +124,24 @@ void verna_card_wake(verna_card *card);
 void verna_card_set_running(verna_card *card, bool running, uint64_t host_now);
 
 /*
+ * Functions: 0 is the physical one, 1 to verna_card_config.vfs are virtual. As
+ * many of these are there as set_num_vfs() says, at first none. One that comes
+ * is as after power-on; one that goes does no DMA and raises no interrupt once
+ * this returned. Registers of one that is not there read all ones. Serialised
+ * with take_vector() too; wake the engine afterwards.
+ */
+void verna_card_set_num_vfs(verna_card *card, uint16_t count, uint64_t host_now);
+
+/*
  * MSI-X vectors that the card raised. pending() is for any thread, after it
- * ran the card; take() for one thread at a time, which sends what it gets until
- * that is negative.
+ * ran the card; take() for one thread at a time, which sends what it gets, a
+ * vector of function @fn, until that is negative.
  */
 bool verna_card_vectors_pending(verna_card *card);
-int verna_card_take_vector(verna_card *card);
+int verna_card_take_vector(verna_card *card, uint16_t *fn);
 
-/* A write to the doorbell BAR. Any thread. False: there is no doorbell. */
-bool verna_card_doorbell(verna_card *card, uint64_t offset, uint32_t value);
+/* A write to a function's doorbell BAR. Any thread. False: there is no doorbell. */
+bool verna_card_doorbell(verna_card *card, uint16_t fn, uint64_t offset, uint32_t value);
 
 /*
  * Any thread, before the layout of guest memory changes: mappings that the card
@@ -136,10 +150,14 @@ bool verna_card_doorbell(verna_card *card, uint64_t offset, uint32_t value);
  */
 void verna_card_forget_memory(verna_card *card);
 
-uint32_t verna_card_read(verna_card *card, uint32_t offset, uint64_t host_now);
-void verna_card_write(verna_card *card, uint32_t offset, uint32_t value, uint64_t host_now);
-/* Function level reset; serialised with take_vector() too. */
-void verna_card_reset(verna_card *card, uint64_t host_now);
+uint32_t verna_card_read(verna_card *card, uint16_t fn, uint32_t offset, uint64_t host_now);
+void verna_card_write(verna_card *card, uint16_t fn, uint32_t offset, uint32_t value,
+                      uint64_t host_now);
+/*
+ * Function level reset; serialised with take_vector() too. That of the PF resets
+ * the VFs, which stay there until set_num_vfs() says otherwise.
+ */
+void verna_card_reset(verna_card *card, uint16_t fn, uint64_t host_now);
 /* What the user wants, and whether the host's network is there, if it is the wire. */
 void verna_card_set_link(verna_card *card, bool up, bool network, uint64_t host_now);
 

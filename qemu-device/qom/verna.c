@@ -35,7 +35,7 @@ static uint64_t verna_regs_read(void *opaque, hwaddr addr, unsigned size)
         return UINT32_MAX;
     }
     verna_lock(s);
-    value = verna_card_read(s->card, addr, get_clock());
+    value = verna_card_read(s->card, 0, addr, get_clock());
     verna_unlock(s);
     return value;
 }
@@ -49,7 +49,7 @@ static void verna_regs_write(void *opaque, hwaddr addr, uint64_t value,
         return;
     }
     verna_lock(s);
-    verna_card_write(s->card, addr, value, get_clock());
+    verna_card_write(s->card, 0, addr, value, get_clock());
     verna_unlock(s);
     verna_engine_kick(s, 0);
 }
@@ -64,7 +64,7 @@ static void verna_doorbell_write(void *opaque, hwaddr addr, uint64_t value,
 {
     VernaState *s = opaque;
 
-    if (s->card && verna_card_doorbell(s->card, addr, value)) {
+    if (s->card && verna_card_doorbell(s->card, 0, addr, value)) {
         verna_engine_kick(s, value);
     }
 }

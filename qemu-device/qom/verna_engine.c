@@ -34,13 +34,14 @@ void verna_unlock(VernaState *s)
 /* MSI-X needs the BQL; nobody waits for it with the card lock. */
 static void verna_send_interrupts(VernaState *s)
 {
+    uint16_t fn;
     int vector;
 
     if (!verna_card_vectors_pending(s->card)) {
         return;
     }
     BQL_LOCK_GUARD();
-    while ((vector = verna_card_take_vector(s->card)) >= 0) {
+    while ((vector = verna_card_take_vector(s->card, &fn)) >= 0) {
         msix_notify(PCI_DEVICE(s), vector);
     }
 }
@@ -131,7 +132,7 @@ static void verna_find_iommu(VernaState *s)
 void verna_engine_reset(VernaState *s)
 {
     verna_lock(s);
-    verna_card_reset(s->card, get_clock());
+    verna_card_reset(s->card, 0, get_clock());
     verna_find_iommu(s);
     verna_unlock(s);
     verna_card_wake(s->card);

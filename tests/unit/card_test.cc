@@ -116,32 +116,92 @@ TEST(Card, InterruptsWaitForTheHost) {
   Card card(good());
   ASSERT_TRUE(card.card) << card.error;
   EXPECT_FALSE(verna_card_vectors_pending(card.card));
-  verna_card_write(card.card, VERNA_REG_TEST_IRQ, 3, 1000);
+  verna_card_write(card.card, 0, VERNA_REG_TEST_IRQ, 3, 1000);
   EXPECT_TRUE(verna_card_vectors_pending(card.card));
-  EXPECT_EQ(verna_card_take_vector(card.card), 3);
-  EXPECT_EQ(verna_card_take_vector(card.card), -1);
-  verna_card_write(card.card, VERNA_REG_TEST_IRQ, 4, 1000);
-  verna_card_reset(card.card, 2000);
+  uint16_t fn = 99;
+  EXPECT_EQ(verna_card_take_vector(card.card, &fn), 3);
+  EXPECT_EQ(fn, 0u);
+  EXPECT_EQ(verna_card_take_vector(card.card, &fn), -1);
+  verna_card_write(card.card, 0, VERNA_REG_TEST_IRQ, 4, 1000);
+  verna_card_reset(card.card, 0, 2000);
   EXPECT_FALSE(verna_card_vectors_pending(card.card)) << "a reset takes them back";
 }
 
 TEST(Card, OnlyDoorbellsRing) {
   Card card(good());
   ASSERT_TRUE(card.card) << card.error;
-  EXPECT_TRUE(verna_card_doorbell(card.card, 15 * VERNA_UAR_SIZE, 0));
-  EXPECT_FALSE(verna_card_doorbell(card.card, 16 * VERNA_UAR_SIZE, 0));
-  EXPECT_FALSE(verna_card_doorbell(card.card, 8, 0));
+  EXPECT_TRUE(verna_card_doorbell(card.card, 0, 15 * VERNA_UAR_SIZE, 0));
+  EXPECT_FALSE(verna_card_doorbell(card.card, 0, 16 * VERNA_UAR_SIZE, 0));
+  EXPECT_FALSE(verna_card_doorbell(card.card, 0, 8, 0));
+}
+
+TEST(CardOptions, ThoseOfVfs) {
+  verna_card_config config = good();
+  config.vfs = 65;
+  EXPECT_EQ(check_options(config), "vfs=65 is out of range, must be 0 to 64");
+  config.vfs = 1;
+  EXPECT_EQ(check_options(config), "vf-vectors=0 is out of range, must be 1 to 2048");
+  config.vf_vectors = 3;
+  EXPECT_EQ(check_options(config), "vf-uars=0 is out of range, must be 2 to 16384");
+  config.vf_uars = 2;
+  EXPECT_EQ(check_options(config), "");
+}
+
+TEST(Card, FunctionsOverTheCInterface) {
+  verna_card_config config = good();
+  config.vfs = 2;
+  config.vf_vectors = 3;
+  config.vf_uars = 4;
+  Card card(config);
+  ASSERT_TRUE(card.card) << card.error;
+  const auto reg = [&](uint16_t fn, uint32_t offset) {
+    return verna_card_read(card.card, fn, offset, 0);
+  };
+  const auto raise = [&](uint16_t fn, uint32_t vector) {
+    verna_card_write(card.card, fn, VERNA_REG_TEST_IRQ, vector, 1000);
+  };
+  EXPECT_EQ(reg(1, VERNA_REG_MAGIC), ~0u);
+  raise(1, 0);
+  EXPECT_FALSE(verna_card_vectors_pending(card.card));
+  verna_card_set_num_vfs(card.card, 2, 1000);
+  EXPECT_EQ(reg(1, VERNA_REG_FUNCTION), 1u);
+  EXPECT_EQ(reg(2, VERNA_REG_NUM_VECTORS), 3u);
+  EXPECT_EQ(reg(2, VERNA_REG_NUM_UARS), 4u);
+  EXPECT_EQ(reg(3, VERNA_REG_MAGIC), ~0u);
+  EXPECT_TRUE(verna_card_doorbell(card.card, 1, 3 * VERNA_UAR_SIZE, 0));
+  EXPECT_FALSE(verna_card_doorbell(card.card, 1, 4 * VERNA_UAR_SIZE, 0));
+  EXPECT_TRUE(verna_card_doorbell(card.card, 0, 4 * VERNA_UAR_SIZE, 0));
+
+  uint16_t fn = 99;
+  raise(2, 2);
+  raise(2, 3);  // it has three
+  EXPECT_EQ(verna_card_take_vector(card.card, &fn), 2);
+  EXPECT_EQ(fn, 2u);
+  EXPECT_EQ(verna_card_take_vector(card.card, &fn), -1);
+  raise(1, 1);
+  raise(2, 1);
+  verna_card_reset(card.card, 1, 2000);
+  EXPECT_EQ(verna_card_take_vector(card.card, &fn), 1);
+  EXPECT_EQ(fn, 2u) << "those of others stay";
+  raise(1, 1);
+  verna_card_reset(card.card, 0, 2000);
+  EXPECT_FALSE(verna_card_vectors_pending(card.card));
+  raise(2, 1);
+  verna_card_set_num_vfs(card.card, 1, 3000);
+  EXPECT_FALSE(verna_card_vectors_pending(card.card)) << "its function is gone";
+  EXPECT_EQ(reg(2, VERNA_REG_MAGIC), ~0u);
+  verna_card_reset(card.card, 7, 2000);
 }
 
 TEST(Card, TheLinkNeedsTheUserAndTheNetwork) {
   char netdev[] = "n0";
   verna_card_config config = good();
   Card none(config);
-  EXPECT_FALSE(verna_card_read(none.card, VERNA_REG_STATUS, 0) & VERNA_STATUS_LINK_UP);
+  EXPECT_FALSE(verna_card_read(none.card, 0, VERNA_REG_STATUS, 0) & VERNA_STATUS_LINK_UP);
   config.netdev = netdev;
   Card card(config);
   const auto up = [&] {
-    return bool{(verna_card_read(card.card, VERNA_REG_STATUS, 0) & VERNA_STATUS_LINK_UP) != 0};
+    return bool{(verna_card_read(card.card, 0, VERNA_REG_STATUS, 0) & VERNA_STATUS_LINK_UP) != 0};
   };
   EXPECT_TRUE(up());
   verna_card_set_link(card.card, false, true, 0);

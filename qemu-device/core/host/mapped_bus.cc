@@ -22,12 +22,37 @@ bool wraps(uint64_t addr, size_t len) { return len && addr + (len - 1) < addr; }
 
 }  // namespace
 
+MappedBus::MappedBus(const verna_host_ops& ops, void* opaque, uint16_t num_vectors,
+                     uint16_t num_vfs, uint16_t vf_vectors)
+    : ops_(ops), opaque_(opaque) {
+  functions_.push_back(std::make_unique<Function>(num_vectors));
+  for (uint16_t i = 0; i < num_vfs; i++)
+    functions_.push_back(std::make_unique<Function>(vf_vectors));
+}
+
+bool MappedBus::vectors_pending() const {
+  return std::any_of(functions_.begin(), functions_.end(),
+                     [](const auto& function) { return function->vectors.any(); });
+}
+
+std::optional<MappedBus::Vector> MappedBus::take_vector() {
+  for (; taking_ < functions_.size(); taking_++, has_more_ = false) {
+    PendingVectors& vectors = functions_[taking_]->vectors;
+    if (!has_more_ && !vectors.any()) continue;
+    has_more_ = true;
+    if (const auto number = vectors.take())
+      return Vector{static_cast<FunctionId>(taking_), *number};
+  }
+  taking_ = 0;
+  return std::nullopt;
+}
+
 MappedBus::Piece MappedBus::find(FunctionId fn, uint64_t addr, uint64_t len, bool write) {
   const uint32_t generation = generation_.load(std::memory_order_acquire);
-  for (const Entry& e : entries_) {
+  if (fn >= functions_.size()) return {};
+  for (const Entry& e : functions_[fn]->entries) {
     const uint64_t offset = addr - e.addr;
-    if (offset < e.map.len && e.generation == generation && e.fn == fn &&
-        (e.map.writable || !write))
+    if (offset < e.map.len && e.generation == generation && (e.map.writable || !write))
       return {static_cast<uint8_t*>(e.map.host) + offset, std::min(len, e.map.len - offset),
               e.map.region, e.map.offset + offset};
   }
@@ -36,24 +61,24 @@ MappedBus::Piece MappedBus::find(FunctionId fn, uint64_t addr, uint64_t len, boo
 
 MappedBus::Piece MappedBus::ask(FunctionId fn, uint64_t addr, uint64_t len, bool write) {
   // Read before asking: a change meanwhile makes the entry void.
-  Entry entry{addr, {}, fn, generation_.load(std::memory_order_acquire)};
+  Entry entry{addr, {}, generation_.load(std::memory_order_acquire)};
   entry.map.len = len;
   if (!ops_.map(opaque_, fn, addr, write, &entry.map) || entry.map.len == 0) return {};
-  if (entry.map.keep) remember(entry);
+  if (entry.map.keep) remember(functions_[fn].get(), entry);
   return {static_cast<uint8_t*>(entry.map.host), std::min(len, entry.map.len), entry.map.region,
           entry.map.offset};
 }
 
 // Replaces what the new entry covers, or what it only extends: mappings grow downwards, because the
 // host tells how far memory goes on, not where it begins.
-void MappedBus::remember(const Entry& entry) {
-  for (Entry& e : entries_)
-    if (e.map.len && e.fn == entry.fn && e.addr + e.map.len == entry.addr + entry.map.len) {
+void MappedBus::remember(Function* function, const Entry& entry) {
+  for (Entry& e : function->entries)
+    if (e.map.len && e.addr + e.map.len == entry.addr + entry.map.len) {
       e = entry;
       return;
     }
-  entries_[victim_] = entry;
-  victim_ = (victim_ + 1) % entries_.size();
+  function->entries[function->victim] = entry;
+  function->victim = (function->victim + 1) % function->entries.size();
 }
 
 bool MappedBus::read(FunctionId fn, uint64_t addr, void* dst, size_t len) {

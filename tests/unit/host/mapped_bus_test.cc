@@ -163,8 +163,51 @@ TEST_F(MappedBusTest, AtomicsAndAlignment) {
 
 TEST_F(MappedBusTest, PassesInterruptsOn) {
   bus.raise(0, 3);
-  EXPECT_TRUE(bus.vectors().any());
-  EXPECT_EQ(bus.vectors().take(), 3);
+  EXPECT_TRUE(bus.vectors_pending());
+  const auto vector = bus.take_vector();
+  ASSERT_TRUE(vector);
+  EXPECT_EQ(vector->fn, 0u);
+  EXPECT_EQ(vector->number, 3u);
+  EXPECT_FALSE(bus.take_vector());
+}
+
+TEST_F(MappedBusTest, EachFunctionHasItsOwn) {
+  MappedBus many(host.ops(), &host, 8, 2, 4);
+  uint32_t word;
+  EXPECT_TRUE(many.read(0, 0x1000, &word, 4));
+  const auto asked = host.asked;
+  EXPECT_TRUE(many.read(0, 0x1000, &word, 4));
+  EXPECT_EQ(host.asked, asked);
+  EXPECT_TRUE(many.read(2, 0x1000, &word, 4));
+  EXPECT_EQ(host.asked, asked + 1) << "what one function may reach says nothing of another";
+  EXPECT_FALSE(many.read(3, 0x1000, &word, 4)) << "there is none";
+
+  many.raise(2, 1);
+  many.raise(0, 7);
+  many.raise(1, 4);  // it has four
+  many.raise(3, 0);
+  const auto first = many.take_vector();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->fn, 0u);
+  EXPECT_EQ(first->number, 7u);
+  many.raise(0, 6);  // of functions that were looked at
+  const auto second = many.take_vector();
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->fn, 2u);
+  EXPECT_EQ(second->number, 1u);
+  many.raise(1, 3);
+  EXPECT_FALSE(many.take_vector());
+  EXPECT_TRUE(many.vectors_pending()) << "not lost";
+  EXPECT_EQ(many.take_vector()->fn, 0u);
+  EXPECT_EQ(many.take_vector()->fn, 1u);
+  EXPECT_FALSE(many.take_vector());
+  many.raise(1, 0);
+  many.raise(2, 0);
+  many.clear_vectors(1);
+  const auto last = many.take_vector();
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->fn, 2u);
+  EXPECT_FALSE(many.take_vector());
 }
 
 }  // namespace
