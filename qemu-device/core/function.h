@@ -119,6 +119,7 @@ class Function {
   /// It may be trusted now: what it asked for before counts.
   void repeat_requests();
   HostBus& bus() { return bus_; }
+  TxGroup& tx_group() { return tx_group_; }
   /// Answers one question of vernactl. JSON.
   std::string control(const std::string& request);
 
@@ -137,6 +138,7 @@ class Function {
   Counters vport_counters_;     // of a PF that has VFs: what crosses its vport
   CountingBus bus_;
   PblQuota quota_;
+  TxGroup tx_group_;
   DoorbellRing doorbells_;
   LoopbackPort loopback_port_;
   Mac loopback_;

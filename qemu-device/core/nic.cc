@@ -97,7 +97,9 @@ Nic::Impl::Impl(const NicConfig& cfg, HostBus& host, Port& port, Rng seed)
       card_commands(scheduler, pause_receiver, pause_sender, pf.eth()) {
   wire.set_pause(&pause_receiver, cfg.mac);
   if (!vswitch) return;
-  vport_commands.emplace(pf.bus(), *vswitch, static_cast<uint16_t>(functions.size() - 1),
+  std::vector<TxGroup*> vfs;
+  for (size_t fn = 1; fn < functions.size(); fn++) vfs.push_back(&functions[fn]->tx_group());
+  vport_commands.emplace(pf.bus(), *vswitch, scheduler, std::move(vfs),
                          [this](FunctionId fn) { vport_changed(fn); });
   reset_vports();
 }
@@ -269,6 +271,7 @@ void Nic::Impl::reset_vports() {
   for (FunctionId fn = 0; fn < functions.size(); fn++) {
     vswitch->reset_function(fn);
     vswitch->configure(fn, {}, VERNA_VPORT_LINK_AUTO);
+    scheduler.limit(&functions[fn]->tx_group(), 0);
   }
   for (FunctionId fn = 0; fn < functions.size(); fn++) {
     BridgePortConfig vport;

@@ -18,7 +18,8 @@
 #define VERNA_VPORT_SET_SPOOF_CHECK	0x04u
 #define VERNA_VPORT_SET_TRUST		0x08u
 #define VERNA_VPORT_SET_LINK		0x10u
-#define VERNA_VPORT_SET_ALL		0x1fu
+#define VERNA_VPORT_SET_RATE		0x20u
+#define VERNA_VPORT_SET_ALL		0x3fu
 
 /**
  * enum verna_vport_link - what link a VF sees
@@ -43,12 +44,14 @@ enum verna_vport_link {
  * @spoof_check: SPOOF_CHECK: 1: frames from another address than the VF's are dropped
  * @trust: TRUST: 1: it may add unicast addresses, and its promiscuous modes count
  * @link: LINK: enum verna_vport_link
+ * @max_kbps: RATE: limit in kbit/s over all that the VF sends, as verna_cmd_modify_txq
+ *	counts, and over each copy that the switch makes of it; 0: none
  * @reserved: zero
  *
  * All fields are set together or, if one is refused, none. Without trust added
  * unicast addresses and promiscuous modes go. At first, and after a reset of the PF,
  * a VF has an address that the card makes of the PF's, no VLAN, spoof check, no trust,
- * and the link of the wire. A reset of the VF changes nothing of it.
+ * the link of the wire and no limit. A reset of the VF changes nothing of it.
  */
 struct verna_cmd_set_vport {
 	struct verna_cmd_hdr hdr;
@@ -59,8 +62,10 @@ struct verna_cmd_set_vport {
 	__u8 spoof_check;
 	__u8 trust;
 	__u8 link;
+	__le32 max_kbps;
+	__le32 reserved;
 };
-VERNA_ASSERT_SIZE(verna_cmd_set_vport, 24);
+VERNA_ASSERT_SIZE(verna_cmd_set_vport, 32);
 
 /**
  * struct verna_vport_state - result of VERNA_CMD_QUERY_VPORT
@@ -73,6 +78,7 @@ VERNA_ASSERT_SIZE(verna_cmd_set_vport, 24);
  * @enabled: 1: the VF is there; else its settings wait for it
  * @link_up: 1: what the VF sees as its link now
  * @reserved: zero
+ * @max_kbps: see struct verna_cmd_set_vport
  */
 struct verna_vport_state {
 	__u8 mac[6];
@@ -84,7 +90,8 @@ struct verna_vport_state {
 	__u8 enabled;
 	__u8 link_up;
 	__u8 reserved[2];
+	__le32 max_kbps;
 };
-VERNA_ASSERT_SIZE(verna_vport_state, 16);
+VERNA_ASSERT_SIZE(verna_vport_state, 20);
 
 #endif /* VERNA_HW_VPORT_H */

@@ -32,6 +32,9 @@ CommandResult check_fields(const verna_cmd_set_vport& cmd) {
     return VERNA_BAD_FIELD(verna_cmd_set_vport, trust);
   if (!within(VERNA_VPORT_SET_LINK, cmd.link, VERNA_VPORT_LINK_DOWN))
     return VERNA_BAD_FIELD(verna_cmd_set_vport, link);
+  if (!within(VERNA_VPORT_SET_RATE, cmd.max_kbps, ~uint32_t{0}))
+    return VERNA_BAD_FIELD(verna_cmd_set_vport, max_kbps);
+  if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_set_vport, reserved);
   return CommandResult::ok();
 }
 
@@ -57,7 +60,7 @@ CommandResult vport_result(Bridge::Status status, uint32_t field) {
 
 CommandResult VportCommands::execute(const CommandBytes& command) {
   const auto hdr = command.as<verna_cmd_hdr>();
-  if (hdr.function == 0 || hdr.function > num_vfs_)
+  if (hdr.function == 0 || hdr.function > vfs_.size())
     return CommandResult::fail(VERNA_CMD_BAD_FUNCTION);
   if (hdr.opcode == VERNA_CMD_SET_VPORT) return set_vport(command.as<verna_cmd_set_vport>());
   return query_vport(command.as<verna_cmd_query>());
@@ -79,7 +82,10 @@ CommandResult VportCommands::set_vport(const verna_cmd_set_vport& cmd) {
   if (cmd.fields & VERNA_VPORT_SET_TRUST) config.trusted = cmd.trust;
   if (cmd.fields & VERNA_VPORT_SET_LINK) link = static_cast<verna_vport_link>(cmd.link);
   const Bridge::Status status = switch_.configure(fn, config, link);
-  if (status == Bridge::Status::kOk) changed_(fn);
+  if (status == Bridge::Status::kOk) {
+    if (cmd.fields & VERNA_VPORT_SET_RATE) scheduler_.limit(vfs_[fn - 1], cmd.max_kbps);
+    changed_(fn);
+  }
   return vport_result(status, offsetof(verna_cmd_set_vport, mac));
 }
 
@@ -97,6 +103,7 @@ CommandResult VportCommands::query_vport(const verna_cmd_query& cmd) {
   state.trust = config.trusted;
   state.link = static_cast<uint8_t>(switch_.link(fn));
   state.enabled = switch_.enabled(fn);
+  state.max_kbps = vfs_[fn - 1]->shaper.kbps();
   state.link_up = switch_.port(fn).link_up();
   const auto len = std::min<uint32_t>(cmd.len, sizeof state);
   if (len && !bus_.write(0, cmd.addr, &state, len))

@@ -6,16 +6,22 @@
 
 #include "ctrl/command.h"
 #include "host/host_bus.h"
+#include "sched/scheduler.h"
 #include "vswitch/switch.h"
 
 namespace verna {
 
 class VportCommands {
  public:
-  /// For VFs 1 to `num_vfs`; `bus` is the PF's. `changed` is told whose settings changed.
-  VportCommands(HostBus& bus, Switch& vswitch, uint16_t num_vfs,
+  /// `vfs` has what VFs 1 and on send by; `bus` is the PF's. `changed` is told whose settings
+  /// changed.
+  VportCommands(HostBus& bus, Switch& vswitch, Scheduler& scheduler, std::vector<TxGroup*> vfs,
                 std::function<void(FunctionId)> changed)
-      : bus_(bus), switch_(vswitch), num_vfs_(num_vfs), changed_(std::move(changed)) {}
+      : bus_(bus),
+        switch_(vswitch),
+        scheduler_(scheduler),
+        vfs_(std::move(vfs)),
+        changed_(std::move(changed)) {}
 
   static bool knows(uint16_t opcode) { return opcode >> 8 == VERNA_CMD_SET_VPORT >> 8; }
   /// Executes a command that it knows and the PF sent.
@@ -27,7 +33,8 @@ class VportCommands {
 
   HostBus& bus_;
   Switch& switch_;
-  uint16_t num_vfs_;
+  Scheduler& scheduler_;
+  std::vector<TxGroup*> vfs_;
   std::function<void(FunctionId)> changed_;
 };
 

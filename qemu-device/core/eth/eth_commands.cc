@@ -104,6 +104,7 @@ CommandResult EthEngine::create_txq(const CommandBytes& command) {
   CommandResult result = prepare_queue(cmd, kTxStride, txqs_[cmd.id] != nullptr, &setup);
   if (result.status != VERNA_CMD_OK) return result;
   auto queue = std::make_unique<TxQueue>(context_);
+  queue->join(env_.tx_group);
   result = init_result(queue->init(std::move(setup)));
   if (result.status == VERNA_CMD_OK) txqs_[cmd.id] = std::move(queue);
   return result;

@@ -24,6 +24,7 @@ struct EthEnvironment {
   EventSink& events;
   std::function<Cq*(uint32_t cqn)> find_cq;
   Scheduler& scheduler;
+  TxGroup& tx_group;  // of the function
   TimerQueue& timers;
   Mac& wire;
   Mac& loopback;  // what it gets comes back through receive_loopback()

@@ -80,6 +80,7 @@ CommandResult RdmaEngine::Impl::create_qp(const Create& c) {
   if (qps.size() >= services.limits.max_qps) return CommandResult::fail(VERNA_CMD_NO_RESOURCE);
 
   auto qp = std::make_unique<Qp>(services);
+  qp->join(services.env.tx_group);
   QpContext& ctx = qp->context();
   ctx.fn = c.hdr.function;
   ctx.type = static_cast<verna_qp_type>(c.type);

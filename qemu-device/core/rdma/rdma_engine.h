@@ -44,6 +44,7 @@ struct RdmaEnvironment {
   Rng& rng;
   TimerQueue& timers;
   Scheduler& scheduler;
+  TxGroup& tx_group;  // of the function
   Mac* wire;
   Mac& loopback;  // frames to one of our own GIDs
   Counters& counters;

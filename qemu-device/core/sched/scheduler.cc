@@ -78,6 +78,28 @@ void Scheduler::configure(TxSource* source, const TxQueueSetup& setup) {
   if (has_work) make_runnable(source);
 }
 
+void Scheduler::limit(TxGroup* group, uint32_t kbps) {
+  group->shaper.configure(kbps, 0, now_);
+  std::vector<TxSource*> waiting;
+  for (const Parked& p : parked_)
+    if (p.source->group_ == group) waiting.push_back(p.source);
+  for (TxSource* source : waiting) {
+    take_off(source);
+    make_runnable(source);  // and finds out how long it has to wait now
+  }
+}
+
+/// When a source may send by its own rate and that of its group.
+Nanos Scheduler::ready_at(const TxSource& source) {
+  const Nanos own = source.shaper_.ready_at();
+  return source.group_ ? std::max(own, source.group_->shaper.ready_at()) : own;
+}
+
+uint32_t Scheduler::allowance(const TxSource& source, Nanos now) {
+  const uint32_t own = source.shaper_.allowance(now);
+  return source.group_ ? std::min(own, source.group_->shaper.allowance(now)) : own;
+}
+
 TxQueueSetup Scheduler::setup_of(const TxSource& source) const {
   return {class_of(source), source.weight_, source.shaper_.kbps(), source.burst_bytes_};
 }
@@ -143,14 +165,14 @@ Scheduler::Before Scheduler::poll_those_before(const TxClass& tclass, Nanos now)
 /// Lets the source whose turn it is send. Returns what it is charged of the run's budget.
 uint32_t Scheduler::take_turn(TxClass* tclass, uint32_t byte_budget, Nanos now) {
   TxSource* source = tclass->current();
-  if (const Nanos ready = source->shaper_.ready_at(); ready > now) {
+  if (const Nanos ready = ready_at(*source); ready > now) {
     park(source, ready);
     return 0;
   }
   const auto right = static_cast<uint32_t>(source->deficit_);
   Turn turn{};
-  turn.budget = std::min(
-      {byte_budget, right, TxClasses::allowance(*tclass, now), source->shaper_.allowance(now)});
+  turn.budget =
+      std::min({byte_budget, right, TxClasses::allowance(*tclass, now), allowance(*source, now)});
   turn.cut = turn.budget < right;
   turn.result = source->transmit(turn.budget, now);
   turn.sent = std::exchange(source->sent_, 0) + std::exchange(copied_, 0);
@@ -163,6 +185,7 @@ uint32_t Scheduler::take_turn(TxClass* tclass, uint32_t byte_budget, Nanos now) 
 void Scheduler::end_turn(TxClass* tclass, TxSource* source, const Turn& turn, Nanos now) {
   source->deficit_ -= static_cast<int64_t>(turn.sent);
   source->shaper_.charge(turn.sent, now);
+  if (source->group_) source->group_->shaper.charge(turn.sent, now);
   switch (turn.result) {
     case TxSource::Result::kWireFull:
       wire_full_ = true;

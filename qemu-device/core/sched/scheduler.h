@@ -38,6 +38,8 @@ class Scheduler {
   Nanos now() const { return now_; }
   /// A source that was never configured has the default values. Only for Ethernet queues.
   void configure(TxSource* source, const TxQueueSetup& setup);
+  /// What all sources of `group` send together does not exceed `kbps`, 0: no limit.
+  void limit(TxGroup* group, uint32_t kbps);
   /// `rdma_class` is that of all queue pairs.
   void configure_classes(const TxClassSetup& setup, uint8_t rdma_class);
   /// Classes as after power-on. Sources are gone by then, or go on with their own settings.
@@ -100,6 +102,8 @@ class Scheduler {
   void park(TxSource* source, Nanos until);
   void release_parked(Nanos now);
   void take_off(TxSource* source);
+  static Nanos ready_at(const TxSource& source);
+  static uint32_t allowance(const TxSource& source, Nanos now);
   void poll_sources(Nanos now);
   enum class Before { kNobody, kIdle, kWork };
   Before poll_those_before(const TxClass& tclass, Nanos now);

@@ -10,6 +10,11 @@
 
 namespace verna {
 
+/// Sources that have a rate in common, those of a function.
+struct TxGroup {
+  Shaper shaper;
+};
+
 /// A queue that sends: an Ethernet TX queue or a queue pair (its requester and responder).
 class TxSource {
  public:
@@ -22,6 +27,8 @@ class TxSource {
   enum class Kind { kEthernet, kRdma };
   explicit TxSource(Kind kind = Kind::kEthernet) : kind_(kind) {}
   virtual ~TxSource() = default;
+  /// Before it sends. The group outlives it.
+  void join(TxGroup& group) { group_ = &group; }
 
   /// Reads the producer index. True: there is something to send now.
   virtual bool poll(Nanos now) = 0;
@@ -62,6 +69,7 @@ class TxSource {
   uint16_t weight_ = 1;
   int64_t deficit_ = 0;  // bytes that it may send in this turn; negative: has sent too many
   Shaper shaper_;
+  TxGroup* group_ = nullptr;
   uint32_t burst_bytes_ = 0;  // as it was configured
 };
 

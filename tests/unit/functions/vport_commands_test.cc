@@ -82,6 +82,12 @@ TEST_F(VportCommandsTest, EveryBadField) {
   c.fields = VERNA_VPORT_SET_LINK;
   c.link = 3;
   expect_bad(c, VPORT_FIELD(link));
+  c = {};
+  c.max_kbps = 1;
+  expect_bad(c, VPORT_FIELD(max_kbps));
+  c = {};
+  c.reserved = 1;
+  expect_bad(c, VPORT_FIELD(reserved));
   // One field is wrong, so that none is set.
   c = {};
   c.fields = VERNA_VPORT_SET_VLAN | VERNA_VPORT_SET_TRUST;
@@ -140,6 +146,7 @@ TEST_F(VportCommandsTest, WhatWasSetIsShown) {
   c.spoof_check = 0;
   c.trust = 1;
   c.link = VERNA_VPORT_LINK_DOWN;
+  c.max_kbps = 123'456;
   ASSERT_TRUE(set_vport(1, c).ok());
   state = query(1);
   EXPECT_TRUE(std::equal(state.mac, state.mac + 6, mac));
@@ -148,6 +155,7 @@ TEST_F(VportCommandsTest, WhatWasSetIsShown) {
   EXPECT_EQ(state.spoof_check, 0u);
   EXPECT_EQ(state.trust, 1u);
   EXPECT_EQ(state.link, VERNA_VPORT_LINK_DOWN);
+  EXPECT_EQ(state.max_kbps, 123'456u);
   EXPECT_EQ(state.link_up, 0u);
   EXPECT_EQ(query(2).vlan, 0u) << "the others' are theirs";
   card.vfs[0].reset();
@@ -238,6 +246,57 @@ TEST_F(VportCommandsTest, LinkStates) {
   card.set_link(true);
   settle();
   EXPECT_TRUE(vf3.link_up());
+}
+
+TEST_F(VportCommandsTest, ARateForAllThatAVfSends) {
+  verna_cmd_set_vport c{};
+  c.fields = VERNA_VPORT_SET_RATE;
+  c.max_kbps = 80'000;  // a frame of 1000 bytes each 100 us
+  ASSERT_TRUE(set_vport(1, c).ok());
+  EthQueue* second = vf1.driver.create_txq(1, vf1.tx_cq, 8);
+  const uint64_t addr = vf1.bus.alloc(1000, "frame");
+  vf1.bus.fill(addr, vf1.frame_to(peer.mac, 1000));
+  const auto frames_in = [&](Nanos span) {
+    for (EthQueue* queue : {vf1.txq, second}) {
+      for (int i = 0; i < 200; i++) vf1.driver.post_tx(queue, addr, 1000);
+      vf1.driver.publish(&queue->wq);
+    }
+    const uint64_t before = vport(2, VERNA_VPORT_tx_frames);
+    const Nanos end = world.clock.now + span;
+    while (world.clock.now < end) {
+      world.run_for(kMilli);
+      (void)on_wire();
+    }
+    return vport(2, VERNA_VPORT_tx_frames) - before;
+  };
+  // 4 ms of burst, and two queues that share the rate.
+  EXPECT_NEAR(static_cast<double>(frames_in(20 * kMilli)), 240, 10);
+  EXPECT_NEAR(static_cast<double>(second->wq.prod), 200, 0);
+  vf2.send(vf2.frame_to(peer.mac));
+  EXPECT_EQ(on_wire().empty(), false) << "others do not wait";
+  c.max_kbps = 0;
+  ASSERT_TRUE(set_vport(1, c).ok());
+  settle();
+  EXPECT_EQ(vport(2, VERNA_VPORT_tx_frames), 400u) << "the rest goes at once";
+  (void)on_wire();
+  c.max_kbps = 1;
+  ASSERT_TRUE(set_vport(1, c).ok());
+  card.reset();
+  vf1.bring_up();
+  EXPECT_EQ(vf1.driver.reg(VERNA_REG_STATUS) & VERNA_STATUS_FATAL, 0u);
+  for (int i = 0; i < 50; i++) vf1.send(vf1.frame_to(peer.mac, 1000));
+  EXPECT_EQ(on_wire().size(), 50u) << "a reset of the PF forgets the limit";
+}
+
+TEST_F(VportCommandsTest, TheRateCountsCopies) {
+  verna_cmd_set_vport c{};
+  c.fields = VERNA_VPORT_SET_RATE;
+  c.max_kbps = 80'000;
+  ASSERT_TRUE(set_vport(1, c).ok());
+  for (int i = 0; i < 200; i++) vf1.send(vf1.frame_to(kEverybody, 1000));
+  world.run_for(20 * kMilli);
+  // To the wire and three functions.
+  EXPECT_NEAR(static_cast<double>(vport(2, VERNA_VPORT_tx_frames)), 60, 6);
 }
 
 TEST_F(VportCommandsTest, SettingsWaitForTheirVf) {
