@@ -276,8 +276,9 @@ void Function::reset() {
 }
 
 std::string Function::control(const std::string& request) {
-  return describe({regs_, eqs_, cqs_, eth_, rdma_, counters_, loopback_counters_, env_.scheduler,
-                   quota_, env_.timers, *wire_, env_.trace, cap_dev_, cap_eth_, cap_rdma_},
+  return describe({env_.vswitch, id_, regs_, eqs_, cqs_, eth_, rdma_, counters_, loopback_counters_,
+                   env_.scheduler, quota_, env_.timers, *wire_, env_.trace, cap_dev_, cap_eth_,
+                   cap_rdma_, cap_vport_},
                   request);
 }
 

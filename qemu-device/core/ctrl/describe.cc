@@ -2,6 +2,7 @@
 #include "ctrl/describe.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -18,6 +19,7 @@ constexpr uint64_t kTraceAnswer = 4096;  // records in one answer
 
 #define VERNA_NAME(name, doc) #name,
 constexpr const char* kPortNames[] = {VERNA_PORT_COUNTERS(VERNA_NAME)};
+constexpr const char* kVportNames[] = {VERNA_VPORT_COUNTERS(VERNA_NAME)};
 constexpr const char* kEthNames[] = {VERNA_ETH_COUNTERS(VERNA_NAME)};
 constexpr const char* kRdmaNames[] = {VERNA_RDMA_COUNTERS(VERNA_NAME)};
 constexpr const char* kDevNames[] = {VERNA_DEV_COUNTERS(VERNA_NAME)};
@@ -83,10 +85,18 @@ Json describe_cap(const verna_cap_rdma& cap) {
           {"node_guid", fmt::format("{:016x}", __builtin_bswap64(cap.node_guid))}};
 }
 
+Json describe_cap(const verna_cap_vport& cap) {
+  return {{"fields", fmt::format("0x{:x}", cap.fields)},
+          {"max_vfs", cap.max_vfs},
+          {"max_addresses", cap.max_addresses}};
+}
+
 Json describe_caps(const DescribeContext& card) {
-  return {{"dev", describe_cap(card.cap_dev)},
-          {"eth", describe_cap(card.cap_eth)},
-          {"rdma", describe_cap(card.cap_rdma)}};
+  Json out = {{"dev", describe_cap(card.cap_dev)},
+              {"eth", describe_cap(card.cap_eth)},
+              {"rdma", describe_cap(card.cap_rdma)}};
+  if (card.cap_vport.max_vfs) out["vport"] = describe_cap(card.cap_vport);
+  return out;
 }
 
 Json describe_eqs(const DescribeContext& card) {
@@ -181,6 +191,33 @@ Json describe_counters(const DescribeContext& card) {
           {"loopback", named(kPortNames, card.loopback_counters.port)}};
 }
 
+Json describe_vport(const Switch& vswitch, uint16_t number) {
+  Json out = {{"vport", number}};
+  if (number != kUplink) {
+    const BridgePortConfig& config = vswitch.bridge().config(number);
+    const auto fn = static_cast<FunctionId>(number - kPfPort);
+    out.update({{"mac", fmt::format("{:02x}", fmt::join(config.mac, ":"))},
+                {"enabled", vswitch.enabled(fn)},
+                {"link", static_cast<int>(vswitch.link(fn))},
+                {"vlan", config.vlan},
+                {"qos", config.priority},
+                {"spoof_check", config.spoof_check},
+                {"trust", config.trusted},
+                {"learned", vswitch.bridge().learned(number)}});
+  }
+  out.update(named(kVportNames, *vswitch.counters(number)));
+  return out;
+}
+
+/// All of them for the PF, its own for a VF.
+Json describe_vports(const DescribeContext& card) {
+  Json out = Json::array();
+  for (uint16_t number = 0; card.vswitch && card.vswitch->counters(number); number++)
+    if (card.fn == 0 || number == vport_of(card.fn))
+      out.push_back(describe_vport(*card.vswitch, number));
+  return {{"vports", out}};
+}
+
 Json describe_state(const DescribeContext& card) {
   return {{"link_up", card.wire.link_up()},
           {"fatal", static_cast<int>(card.regs.fatal())},
@@ -257,6 +294,7 @@ constexpr Request kRequests[] = {
     {"mrs", describe_mrs},
     {"gids", describe_gids},
     {"counters", describe_counters},
+    {"vports", describe_vports},
     {"state", describe_state},
     {"trace on", [](const DescribeContext& card) { return switch_trace(card, true); }},
     {"trace off", [](const DescribeContext& card) { return switch_trace(card, false); }},

@@ -9,11 +9,14 @@
 #include "ctrl/reg_file.h"
 #include "eth/eth_engine.h"
 #include "rdma/rdma_engine.h"
+#include "vswitch/switch.h"
 
 namespace verna {
 
-/// The parts of a card that can be asked.
+/// The parts of a function, and of its card, that can be asked.
 struct DescribeContext {
+  Switch* vswitch;  // null: the card cannot have VFs
+  FunctionId fn;
   RegFile& regs;
   EventQueues& eqs;
   CqTable& cqs;
@@ -29,6 +32,7 @@ struct DescribeContext {
   const verna_cap_dev& cap_dev;
   const verna_cap_eth& cap_eth;
   const verna_cap_rdma& cap_rdma;
+  const verna_cap_vport& cap_vport;
 };
 
 /// JSON in one line. A request that is not known is answered by {"error": ...}, which names it and

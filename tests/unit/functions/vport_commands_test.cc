@@ -299,6 +299,18 @@ TEST_F(VportCommandsTest, TheRateCountsCopies) {
   EXPECT_NEAR(static_cast<double>(vport(2, VERNA_VPORT_tx_frames)), 60, 6);
 }
 
+TEST_F(VportCommandsTest, ShownToPeople) {
+  ASSERT_TRUE(set_vlan(1, 77, 5).ok());
+  const std::string all = card.nic->control("vports", 0);
+  EXPECT_NE(all.find("\"vport\":0"), std::string::npos) << all;
+  EXPECT_NE(all.find("\"vlan\":77,\"qos\":5"), std::string::npos) << all;
+  EXPECT_NE(all.find("\"mac\":\"52:57:4e:00:00:01\""), std::string::npos) << all;
+  const std::string own = card.nic->control("fn 2 vports", 0);
+  EXPECT_NE(own.find("\"vport\":3"), std::string::npos) << own;
+  EXPECT_EQ(own.find("\"vport\":2"), std::string::npos) << own;
+  EXPECT_NE(card.nic->control("caps", 0).find("\"max_vfs\":4"), std::string::npos);
+}
+
 TEST_F(VportCommandsTest, SettingsWaitForTheirVf) {
   ASSERT_TRUE(set_vlan(4, 12).ok());
   card.set_num_vfs(4);
