@@ -9,8 +9,13 @@
 
 namespace verna::fuzz {
 
-NicConfig small_config() {
+NicConfig small_config(uint16_t num_vfs) {
   NicConfig config;
+  config.num_vfs = num_vfs;
+  config.vf_queue_pairs = 4;
+  config.vf_uars = 16;
+  config.vf_vectors = 8;
+  config.vf_max_qps = 64;
   config.max_queue_pairs = 4;
   config.max_cqs = 64;
   config.max_eqs = 4;
@@ -25,7 +30,7 @@ NicConfig small_config() {
   return config;
 }
 
-Rig::Rig() : RdmaRig(small_config()) {
+Rig::Rig(uint16_t num_vfs) : RdmaRig(small_config(num_vfs)) {
   test::Connection how;
   how.path_mtu = 256;
   how.timeout = 6;
@@ -64,6 +69,10 @@ void Rig::end_merging() {
 void check(Rig& rig) {
   const std::string why = rig.card.check_conservation();
   if (!why.empty()) test::fail("counters do not add up: " + why);
+  for (const test::TestVf& vf : rig.card.vfs) {
+    const std::string why_vf = vf.check_conservation();
+    if (!why_vf.empty()) test::fail("counters of a VF do not add up: " + why_vf);
+  }
 }
 
 void change_what_was_read(test::FakeHostBus& bus, uint8_t flip, uint64_t first, uint64_t last) {

@@ -42,12 +42,12 @@ class Input {
 };
 
 /// Small limits, so that a card is quickly made.
-NicConfig small_config();
+NicConfig small_config(uint16_t num_vfs = 0);
 
 /// A card with an RC and a UD queue pair in RTS, memory that packets may name, receive requests,
 /// and an Ethernet queue in each direction.
 struct Rig : test::RdmaRig {
-  Rig();
+  explicit Rig(uint16_t num_vfs = 0);
   /// Gives the card back the receive buffers of the Ethernet queue that it has used.
   void repost();
   /// Makes the card deliver what it holds to be merged.
@@ -66,7 +66,7 @@ struct Rig : test::RdmaRig {
 /// `flip` is 128 or more. `bus` is the rig's.
 void change_what_was_read(test::FakeHostBus& bus, uint8_t flip, uint64_t first, uint64_t last);
 
-/// Ends the program if the counters do not add up.
+/// Ends the program if the counters do not add up, of any function.
 void check(Rig& rig);
 
 /// Called once by libFuzzer: puts the seeds into a corpus folder that is still empty.

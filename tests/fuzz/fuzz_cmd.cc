@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Commands of a hostile driver: any opcode, any field, page lists that lead anywhere, in any order
-// and beside traffic. Each is answered unless the card has declared itself dead.
+// Commands of hostile drivers, of the PF and of VFs: any opcode, any field, page lists that lead
+// anywhere, in any order and beside traffic, while VFs come, go and are reset. Each is answered
+// unless the function has declared itself dead. Memory of each function is its own, so that DMA in
+// the name of another ends the program.
 #include <algorithm>
 
 #include "fuzz/fuzz_card.h"
@@ -9,10 +11,13 @@
 namespace verna::fuzz {
 namespace {
 
-constexpr uint16_t kOpcodes[] = {0x000, 0x001, 0x002, 0x010, 0x011, 0x012, 0x013, 0x100,
-                                 0x101, 0x102, 0x103, 0x110, 0x111, 0x112, 0x113, 0x114,
-                                 0x118, 0x200, 0x201, 0x202, 0x203, 0x210, 0x211, 0x212,
-                                 0x213, 0x220, 0x300, 0x301, 0x302, 0x303};
+using test::MiniDriver;
+
+constexpr uint16_t kOpcodes[] = {
+    0x000, 0x001, 0x002, 0x010, 0x011, 0x012, 0x013, 0x100, 0x101, 0x102, 0x103, 0x110, 0x111,
+    0x112, 0x113, 0x114, 0x118, 0x200, 0x201, 0x202, 0x203, 0x210, 0x211, 0x212, 0x213, 0x220,
+    0x300, 0x301, 0x302, 0x303, 0x400, 0x401, 0x003, 0x014, 0x104, 0x105, 0x115, 0x116, 0x117};
+constexpr uint16_t kVfs = 2;
 
 /// A number that a command of before returned, or a small one.
 struct Numbers {
@@ -23,11 +28,33 @@ struct Numbers {
   }
 };
 
-void command(Input& in, Rig& rig, Numbers* numbers, uint64_t arena) {
+/// Who sends commands: a function's driver, with what it knows.
+struct Sender {
+  MiniDriver& driver;
+  uint16_t fn;
+  uint64_t arena;
+  Numbers numbers;
+};
+
+/// False: the function is dead, or not there.
+bool has_admin_queue(Sender& who) {
+  const uint32_t status = who.driver.reg(VERNA_REG_STATUS);
+  if (status & VERNA_STATUS_FATAL) return false;
+  if (!(status & VERNA_STATUS_AQ_ENABLED)) who.driver.enable_admin_queue(4);
+  return true;
+}
+
+void command(Input& in, Rig& rig, Sender& who) {
+  const uint64_t arena = who.arena;
+  Numbers* numbers = &who.numbers;
+  if (!has_admin_queue(who)) return;
   uint8_t bytes[VERNA_CMD_SIZE] = {};
   verna_cmd_hdr hdr{};
   const uint8_t op = in.byte();
   hdr.opcode = op < std::size(kOpcodes) ? kOpcodes[op] : op;
+  const uint8_t about = in.byte();
+  hdr.function = about < 240 ? who.fn : about - 240;
+  if (hdr.opcode >> 8 == 4) hdr.function = about % 4;
   std::memcpy(bytes, &hdr, sizeof hdr);
   // Fields: (offset, kind) pairs say what to write where.
   for (unsigned n = in.byte() % 24; n > 0; n--) {
@@ -52,12 +79,12 @@ void command(Input& in, Rig& rig, Numbers* numbers, uint64_t arena) {
         store_le<uint64_t>(bytes + at / 8 * 8, arena + uint64_t{in.byte()} * 4096);
     }
   }
-  rig.card.driver.post_command(bytes, sizeof bytes);
-  rig.card.driver.ring_admin_doorbell();
+  who.driver.post_command(bytes, sizeof bytes);
+  who.driver.ring_admin_doorbell();
   test::Reply reply;
   const bool answered =
-      rig.world.run_until([&] { return rig.card.driver.take_reply(&reply); }, 20'000'000);
-  const bool dead = rig.card.driver.reg(VERNA_REG_STATUS) & VERNA_STATUS_FATAL;
+      rig.world.run_until([&] { return who.driver.take_reply(&reply); }, 20'000'000);
+  const bool dead = who.driver.reg(VERNA_REG_STATUS) & VERNA_STATUS_FATAL;
   if (!answered && !dead) test::fail("a command was not answered");
   if (answered && reply.ok() && reply.result) {
     numbers->known.push_back(static_cast<uint32_t>(reply.result));
@@ -65,8 +92,8 @@ void command(Input& in, Rig& rig, Numbers* numbers, uint64_t arena) {
   }
 }
 
-void step(Input& in, Rig& rig, Numbers* numbers, uint64_t arena) {
-  switch (in.byte() % 8) {
+void step(Input& in, Rig& rig, std::vector<Sender>& senders) {
+  switch (in.byte() % 12) {
     case 0:
       rig.inject(rig.packet(rig.rc, test::kRcSendOnly, test::RdmaRig::kPsn + in.byte() % 4,
                             Bytes(in.byte(), 1)));
@@ -80,15 +107,23 @@ void step(Input& in, Rig& rig, Numbers* numbers, uint64_t arena) {
     case 2:
       rig.world.run_for(uint64_t{in.byte()} * 50'000);
       break;
+    case 3:
+      rig.card.vfs[in.byte() % kVfs].reset();
+      break;
+    case 4:
+      rig.card.set_num_vfs(in.byte() % (kVfs + 1));
+      break;
     default:
-      command(in, rig, numbers, arena);
+      command(in, rig, senders[in.byte() % senders.size()]);
   }
   rig.world.settle(2000);
 }
 
 /// One command with its fields written 8 bytes at a time.
-Bytes seed(uint8_t op_index, const std::vector<std::pair<uint8_t, uint64_t>>& fields) {
-  Bytes out = {3, op_index, static_cast<uint8_t>(fields.size())};
+Bytes seed(uint8_t sender, uint8_t op_index,
+           const std::vector<std::pair<uint8_t, uint64_t>>& fields) {
+  // No bytes for the senders' arenas; then a step.
+  Bytes out = {0, 0, 0, 5, sender, op_index, 0, static_cast<uint8_t>(fields.size())};
   for (const auto& [at, v] : fields) {
     out.push_back(static_cast<uint8_t>(at - 8));
     out.push_back(3);
@@ -99,16 +134,17 @@ Bytes seed(uint8_t op_index, const std::vector<std::pair<uint8_t, uint64_t>>& fi
 
 std::vector<Bytes> seeds() {
   std::vector<Bytes> out;
-  for (uint8_t op = 0; op < std::size(kOpcodes); op++) out.push_back(seed(op, {}));
+  for (uint8_t op = 0; op < std::size(kOpcodes); op++)
+    for (uint8_t sender = 0; sender < 2; sender++) out.push_back(seed(sender, op, {}));
   const uint64_t page = uint64_t{1} << 32;
   // CREATE_EQ 1 and CREATE_CQ: memory, one page, ring at 128.
-  out.push_back(seed(3, {{8, 1}, {16, page}, {24, 1}, {40, 128ull << 32}, {48, 2}}));
-  out.push_back(seed(5, {{8, 0}, {16, page}, {24, 1}, {40, 128ull << 32}, {48, 2}}));
+  out.push_back(seed(0, 3, {{8, 1}, {16, page}, {24, 1}, {40, 128ull << 32}, {48, 2}}));
+  out.push_back(seed(0, 5, {{8, 0}, {16, page}, {24, 1}, {40, 128ull << 32}, {48, 2}}));
   // CREATE_TXQ 1.
-  out.push_back(seed(7, {{8, 1}, {16, page}, {24, 1}, {40, 128ull << 32}, {48, 2}}));
+  out.push_back(seed(0, 7, {{8, 1}, {16, page}, {24, 1}, {40, 128ull << 32}, {48, 2}}));
   // ADD_FLOW: a rule that the arena has.
   const auto add_flow = std::find(std::begin(kOpcodes), std::end(kOpcodes), VERNA_CMD_ADD_FLOW);
-  out.push_back(seed(static_cast<uint8_t>(add_flow - std::begin(kOpcodes)),
+  out.push_back(seed(0, static_cast<uint8_t>(add_flow - std::begin(kOpcodes)),
                      {{24, page}, {32, sizeof(verna_flow_rule)}}));
   return out;
 }
@@ -123,15 +159,22 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   verna::fuzz::Input in(data, size);
-  verna::fuzz::Rig rig;
-  rig.card.bus.expect_faults();
-  const uint64_t arena = rig.card.bus.alloc(64 * 4096, "arena");
-  rig.card.bus.fill(arena, in.bytes(in.byte()));
-  verna::fuzz::Numbers numbers;
-  numbers.known = {rig.rc->qpn, rig.ud->qpn, rig.mr->key, rig.pd, rig.rc->send_cq->id};
+  verna::fuzz::Rig rig(verna::fuzz::kVfs);
+  rig.card.set_num_vfs(verna::fuzz::kVfs);
+  std::vector<verna::fuzz::Sender> senders;
+  const auto add = [&](verna::test::MiniDriver& driver, verna::test::FakeHostBus& bus,
+                       uint16_t fn) {
+    bus.expect_faults();
+    const uint64_t arena = bus.alloc(64 * 4096, "arena");
+    bus.fill(arena, in.bytes(in.byte()));
+    const verna::fuzz::Numbers numbers = {
+        {rig.rc->qpn, rig.ud->qpn, rig.mr->key, rig.pd, rig.rc->send_cq->id}};
+    senders.push_back({driver, fn, arena, numbers});
+  };
+  add(rig.card.driver, rig.card.bus, 0);
+  for (auto& vf : rig.card.vfs) add(vf.driver, vf.bus, vf.fn);
   for (int steps = 0; !in.empty() && steps < 40; steps++) {
-    if (rig.card.driver.reg(VERNA_REG_STATUS) & VERNA_STATUS_FATAL) break;
-    verna::fuzz::step(in, rig, &numbers, arena);
+    verna::fuzz::step(in, rig, senders);
   }
   verna::fuzz::check(rig);
   return 0;
