@@ -300,7 +300,9 @@ void Nic::Impl::reset(FunctionId fn) {
 void Nic::Impl::set_num_vfs(size_t count, Nanos now) {
   count = std::min(count, functions.size() - 1);
   const bool switched = switching();
-  if (switched && count == 0) pf.receive_vport(now);
+  // What the PF's vport still has is the PF's.
+  while (switched && count == 0 && pf.receive_vport(now)) {
+  }
   for (FunctionId fn = 1; fn < functions.size(); fn++) {
     if (vswitch->enabled(fn) == (fn <= count)) continue;
     functions[fn]->reset();

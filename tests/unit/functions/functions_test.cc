@@ -77,6 +77,34 @@ TEST(FunctionsOff, ACardWithoutVfsSaysNothingOfThem) {
   EXPECT_EQ(card.nic->read_register(1, VERNA_REG_MAGIC, world.clock.now), ~0u);
 }
 
+TEST(ManyFunctions, SixtyFour) {
+  World world;
+  Wire wire(world.clock);
+  TestCard card(world, wire.a, 1, with_vfs(64));
+  world.add(&wire);
+  card.set_num_vfs(64);
+  TestVf& first = card.vfs.front();
+  TestVf& last = card.vfs.back();
+  Station a(world, first.driver, first.bus, first);
+  Station b(world, last.driver, last.bus, last);
+  a.bring_up();
+  b.bring_up();
+  EXPECT_EQ(last.driver.reg(VERNA_REG_FUNCTION), 64u);
+  a.send(a.frame_to(last.mac));
+  b.send(b.frame_to(first.mac));
+  b.send(b.frame_to(kEverybody));
+  world.settle();
+  EXPECT_EQ(a.received().size(), 2u);
+  EXPECT_EQ(b.received().size(), 1u);
+  EXPECT_EQ(card.vport_counter(last.vport(), VERNA_VPORT_tx_copies), 64u);
+  EXPECT_EQ(card.vfs[30].counters().port[VERNA_PORT_rx_drop_disabled], 1u);
+  EXPECT_EQ(card.check_switch(), "");
+  card.set_num_vfs(1);
+  a.send(a.frame_to(last.mac));
+  world.settle();
+  EXPECT_EQ(card.vport_counter(first.vport(), VERNA_VPORT_tx_drop_nobody), 1u);
+}
+
 TEST(FunctionsOff, TooMany) {
   World world;
   Wire wire(world.clock);
@@ -293,6 +321,20 @@ TEST_F(Functions, VfsComeAndGoInEveryOrder) {
     settle();
     EXPECT_EQ(pf.received().size(), 1u);
   }
+}
+
+TEST_F(Functions, NothingIsLeftInTheSwitchThatThePfLeaves) {
+  ASSERT_TRUE(pf.driver.set_mtu(1000).ok());
+  for (int i = 0; i < 40; i++) vf1.send(vf1.frame_to(pf.address.mac, 1400, i));
+  vf1.send(vf1.frame_to(pf.address.mac, 100));
+  ASSERT_TRUE(world.run_until([&] { return vport(2, VERNA_VPORT_tx_frames) == 41; }));
+  card.set_num_vfs(0);
+  settle();
+  EXPECT_EQ(card.nic->vport_mac_counters().port[VERNA_PORT_rx_drop_oversize], 40u);
+  EXPECT_EQ(pf.received().size(), 1u);
+  const uint64_t runs = card.dev_counter(VERNA_DEV_engine_runs);
+  world.run_for(10 * kMilli);
+  EXPECT_LT(card.dev_counter(VERNA_DEV_engine_runs) - runs, 10u) << "the card sleeps";
 }
 
 TEST_F(Functions, VfsGoOnWhileThePfIsDown) {

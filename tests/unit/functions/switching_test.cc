@@ -236,6 +236,39 @@ TEST_F(Switching, AVfWithoutBuffersHoldsUpNobody) {
   EXPECT_EQ(vport(3, VERNA_VPORT_rx_drop_full), 0u);
 }
 
+TEST_F(Switching, AFullVportDropsAndItsSendersGoOn) {
+  world.budget = 4 << 20;  // more in one run than the vport's ring holds
+  for (int i = 0; i < 250; i++) {
+    vf1.send(vf1.frame_to(vf2.address.mac, 1500, i));
+    vf3.send(vf3.frame_to(vf2.address.mac, 1500, i));
+  }
+  settle();
+  const uint64_t lost = vport(3, VERNA_VPORT_rx_drop_full);
+  EXPECT_GT(lost, 100u);
+  EXPECT_EQ(vport(3, VERNA_VPORT_rx_frames) + lost, 500u);
+  EXPECT_EQ(vport(2, VERNA_VPORT_tx_frames), 250u);
+  EXPECT_EQ(vport(4, VERNA_VPORT_tx_frames), 250u);
+  EXPECT_GT(vf2.received().size(), 0u);
+  vf1.send(vf1.frame_to(vf3.address.mac));
+  settle();
+  EXPECT_EQ(vf3.received().size(), 1u);
+}
+
+TEST_F(Switching, TheTraceTellsTheWay) {
+  card.nic->control("trace on", 0);
+  vf1.send(vf1.frame_to(vf2.address.mac, 300));
+  vf1.send(ethernet_frame(vf2.address.mac, vf3.address.mac, 0x88b5, pattern(80, 1)));
+  settle();
+  const std::string trace = card.nic->control("trace show", 0);
+  const auto line = [&](const char* stage, uint64_t a, uint64_t b) {
+    const std::string text = "\"stage\":\"" + std::string(stage) + "\",\"a\":" + std::to_string(a) +
+                             ",\"b\":" + std::to_string(b) + "}";
+    return trace.find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(line("switch", 2 << 16 | 3, 300)) << trace;
+  EXPECT_TRUE(line("drop", VERNA_COUNTERS_VPORT << 16 | VERNA_VPORT_tx_drop_spoof, 94)) << trace;
+}
+
 TEST_F(Switching, AVfWhoseMemoryIsGoneDiesAlone) {
   vf2.bus.expect_faults();
   vf2.bus.fail_nth(1);
