@@ -45,7 +45,7 @@ void Scheduler::make_idle(TxSource* source) {
 void Scheduler::park(TxSource* source, Nanos until) {
   take_off(source);
   source->state_ = TxSource::State::kParked;
-  parked_.push_back({until, source});
+  parked_.push_back({until, source->served_, source});
   std::push_heap(parked_.begin(), parked_.end());
 }
 
@@ -184,6 +184,7 @@ uint32_t Scheduler::take_turn(TxClass* tclass, uint32_t byte_budget, Nanos now) 
 
 void Scheduler::end_turn(TxClass* tclass, TxSource* source, const Turn& turn, Nanos now) {
   source->deficit_ -= static_cast<int64_t>(turn.sent);
+  if (turn.sent > 0) source->served_ = turns_ + 1;
   source->shaper_.charge(turn.sent, now);
   if (source->group_) source->group_->shaper.charge(turn.sent, now);
   switch (turn.result) {

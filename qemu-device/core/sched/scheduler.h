@@ -80,10 +80,15 @@ class Scheduler {
   static constexpr uint32_t kIdleCost = 4096;  // charged for a turn that ended for lack of work
   static constexpr uint32_t kIdlePolls = 256;  // then a source is armed
   static constexpr size_t kMaxPolled = 64;     // beyond it sources need their doorbells
+  /// Earliest on top; of those that wait for the same, as a group does, who was served least
+  /// lately.
   struct Parked {
     Nanos when;
+    uint64_t served;
     TxSource* source;
-    bool operator<(const Parked& other) const { return when > other.when; }  // earliest on top
+    bool operator<(const Parked& other) const {
+      return when != other.when ? when > other.when : served > other.served;
+    }
   };
   /// What a turn came to.
   struct Turn {

@@ -70,6 +70,7 @@ class TxSource {
   int64_t deficit_ = 0;  // bytes that it may send in this turn; negative: has sent too many
   Shaper shaper_;
   TxGroup* group_ = nullptr;
+  uint64_t served_ = 0;       // turn in which it sent last
   uint32_t burst_bytes_ = 0;  // as it was configured
 };
 

@@ -94,6 +94,51 @@ TEST(Shaping, TheEngineSleepsUntilThereAreTokens) {
   EXPECT_LT(rig.runs, 4 * a.frames) << "no polling for time to pass";
 }
 
+TEST(Shaping, AGroupSharesItsRate) {
+  SchedulerRig rig;
+  TxGroup group, other;
+  FakeSource a(1514), b(1514), c(1514, TxSource::Kind::kRdma), free(1514), slow(1514);
+  for (FakeSource* source : {&a, &b, &c, &slow}) source->join(group);
+  free.join(other);
+  rig.scheduler.limit(&group, 300'000);
+  for (FakeSource* source : {&a, &b, &free}) rig.add(source, {});
+  c.backlog = ~0ull >> 1;
+  c.may_send = a.may_send;
+  rig.scheduler.wake(&c);
+  rig.add(&slow, {0, 1, 10'000});
+  rig.run_for(kSecond);
+  EXPECT_NEAR(mbps(a.sent + b.sent + c.sent + slow.sent, kSecond), 300, 6);
+  EXPECT_NEAR(mbps(slow.sent, kSecond), 10, 1) << "its own rate is less than its share";
+  for (const FakeSource* source : {&a, &b, &c}) EXPECT_NEAR(mbps(source->sent, kSecond), 97, 10);
+  EXPECT_GT(mbps(free.sent, kSecond), 9000) << "others go on";
+}
+
+TEST(Shaping, AGroupsLimitChangesForThoseWhoWait) {
+  SchedulerRig rig;
+  TxGroup group;
+  FakeSource a(9000), b(9000);
+  a.join(group);
+  b.join(group);
+  rig.scheduler.limit(&group, 1);
+  rig.add(&a, {});
+  rig.add(&b, {});
+  rig.run_for(10 * kMilli);
+  EXPECT_LE(a.frames + b.frames, 1u);
+  EXPECT_EQ(rig.scheduler.num_parked(), 2u);
+  rig.scheduler.limit(&group, 0);
+  EXPECT_EQ(rig.scheduler.num_parked(), 0u);
+  rig.run_for(10 * kMilli);
+  EXPECT_NEAR(mbps(a.sent, 10 * kMilli), mbps(b.sent, 10 * kMilli), 100);
+  EXPECT_GT(mbps(a.sent + b.sent, 10 * kMilli), 9000);
+  // Gone while they wait.
+  rig.scheduler.limit(&group, 1);
+  rig.run_for(kMilli);
+  rig.scheduler.remove(&a);
+  rig.scheduler.limit(&group, 0);
+  rig.scheduler.remove(&b);
+  EXPECT_EQ(rig.scheduler.num_runnable(), 0u);
+}
+
 TEST(Shaping, ARateChangesOnTheFly) {
   SchedulerRig rig;
   FakeSource a(1514);
