@@ -73,8 +73,9 @@ NicConfig with_mac(NicConfig config, const uint8_t (&mac)[6]) {
 TestCard::TestCard(World& w, Port& port, uint8_t number, NicConfig config, uint64_t seed)
     : PeerAddress(number),
       world(w),
-      nic(std::make_unique<Nic>(with_mac(config, mac), with_pf(buses, bus), port,
-                                Rng(seed ? seed : 0x5eed0000u + number))),
+      nic(std::make_unique<Nic>(with_mac(config, mac),
+                                config.num_vfs ? static_cast<HostBus&>(with_pf(buses, bus)) : bus,
+                                port, Rng(seed ? seed : 0x5eed0000u + number))),
       driver(
           *nic, bus, [&w](const std::function<bool()>& done) { return w.run_until(done); }, w.clock,
           [this] { kick(); }),
