@@ -63,9 +63,9 @@
  * unless KEEP_CWR) and TCP or UDP checksums of all segments, whatever the packet
  * has in these fields. Around a tunnel it writes the outer lengths, IDs and
  * header checksums, the outer UDP checksum if the packet's is not zero, and the
- * GRE checksum if the GRE header has one. Headers that are not what @l3_offset
- * and its like say, or are inconsistent, are an error as above, and nothing is
- * sent.
+ * GRE checksum with the zero behind it if the GRE header has one. Headers that
+ * are not what @l3_offset and its like say, or are inconsistent, are an error as
+ * above, and nothing is sent.
  */
 struct verna_tx_desc {
 	__le64 addr;

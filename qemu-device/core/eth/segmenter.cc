@@ -94,6 +94,8 @@ void Segmenter::write_outer(uint8_t* frame, uint32_t len, CsumSum inner) const {
   if (!h.outer_checksum) return;
   uint8_t* check = l4 + (h.outer_udp ? 6 : 4);
   store_le<uint16_t>(check, 0);
+  // RFC 2784 2.3: what follows the checksum of GRE is zero. Linux leaves it to who writes that.
+  if (!h.outer_udp) store_le<uint16_t>(check + 2, 0);
   const uint32_t between = h.l4 - h.outer_l4;
   const CsumSum sum = csum_join(csum_add(0, l4, between), csum_at(inner, between));
   const uint8_t* ip = frame + h.outer_l3;

@@ -185,7 +185,7 @@ class Builder {
       const bool key = s_.tunnel == Tunnel::kGreKey, tap = s_.tunnel == Tunnel::kGreTap;
       put16(&b, (s_.outer_checksum ? 0x8000u : 0) | (key ? 0x2000u : 0));
       put16(&b, tap ? 0x6558 : inner_type);
-      if (s_.outer_checksum) put32(&b, raw_ ? 0xffff0000 : 0);
+      if (s_.outer_checksum) put32(&b, raw_ ? 0xffff5a5a : 0);
       if (key) put32(&b, 0x12345678);
       if (tap) put(&b, ether);
       put(&b, inner);
