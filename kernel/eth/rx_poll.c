@@ -144,7 +144,7 @@ static struct sk_buff *verna_rx_gather(struct verna_rxq *rxq,
 {
 	struct verna_rx_buf *buf = verna_rx_buf(rxq, 0);
 	u32 len = min(pkt->len, rxq->buf_len);
-	u32 left = pkt->len, i, headers;
+	u32 left = pkt->len, i, skip;
 	struct sk_buff *skb;
 
 	skb = napi_alloc_skb(&rxq->chan->napi, VERNA_RX_HEADERS);
@@ -154,9 +154,9 @@ static struct sk_buff *verna_rx_gather(struct verna_rxq *rxq,
 	}
 	skb_mark_for_recycle(skb);
 	verna_rx_sync(rxq, buf, len);
-	headers = eth_get_headlen(rxq->chan->eth->netdev, verna_rx_data(buf),
-				  min_t(u32, len, VERNA_RX_HEADERS));
-	skb_put_data(skb, verna_rx_data(buf), headers);
+	skip = eth_get_headlen(rxq->chan->eth->netdev, verna_rx_data(buf),
+			       min_t(u32, len, VERNA_RX_HEADERS));
+	skb_put_data(skb, verna_rx_data(buf), skip);
 
 	for (i = 0; i < pkt->num_bufs; i++) {
 		buf = verna_rx_buf(rxq, i);
@@ -164,8 +164,9 @@ static struct sk_buff *verna_rx_gather(struct verna_rxq *rxq,
 		left -= len;
 		if (i)
 			verna_rx_sync(rxq, buf, len);
-		verna_rx_add(skb, buf, buf->offset + (i ? 0 : headers), len - (i ? 0 : headers),
-			     rxq->truesize);
+		/* The headers are in the first one. */
+		verna_rx_add(skb, buf, buf->offset + skip, len - skip, rxq->truesize);
+		skip = 0;
 	}
 	return skb;
 }
