@@ -6,12 +6,6 @@
 #include "ctrl/vport_commands.h"
 
 namespace verna {
-namespace {
-
-constexpr uint32_t kFrameCost = 64;  // bytes of budget that a frame costs beyond its own
-
-}  // namespace
-
 Function::Function(const FunctionEnvironment& environment, const FunctionConfig& config)
     : env_(environment),
       id_(config.id),

@@ -87,7 +87,7 @@ std::string check_config(const NicConfig& config) {
         range("vf_max_qps", config.vf_max_qps, 2, 1u << 20)})
     if (!error.empty()) return error;
   const uint8_t* mac = config.mac;
-  if ((mac[0] & 1) || std::all_of(mac, mac + 6, [](uint8_t b) { return b == 0; }))
+  if ((mac[0] & 1) || all_zero(config.mac))
     return fmt::format(
         "mac is {:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}, must be a unicast address", mac[0],
         mac[1], mac[2], mac[3], mac[4], mac[5]);

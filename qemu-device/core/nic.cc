@@ -22,7 +22,6 @@ constexpr Nanos kBeat = 500'000'000;       // the contract promises a second
 constexpr Nanos kDeferredRetry = 100'000;  // for room in an event queue
 constexpr uint32_t kDoorbellsPerRun = 256;
 constexpr uint32_t kCommandsPerRun = 16;
-constexpr uint32_t kFrameCost = 64;  // bytes of budget that a frame costs beyond its own
 
 }  // namespace
 

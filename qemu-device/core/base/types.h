@@ -2,8 +2,10 @@
 // Small types that every block of the card uses.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 namespace verna {
@@ -43,5 +45,11 @@ inline void store_be24(uint8_t* p, uint32_t v) {
 }
 inline void store_be32(uint8_t* p, uint32_t v) { store_le(p, __builtin_bswap32(v)); }
 inline void store_be64(uint8_t* p, uint64_t v) { store_le(p, __builtin_bswap64(v)); }
+
+/// A field of several elements, such as one that is reserved, or an address.
+template <typename T, size_t N>
+bool all_zero(const T (&values)[N]) {
+  return std::all_of(std::begin(values), std::end(values), [](T v) { return v == 0; });
+}
 
 }  // namespace verna

@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ctrl/card_commands.h"
 
-#include <algorithm>
-
 namespace verna {
-namespace {
-
-template <typename T, size_t N>
-bool all_zero(const T (&values)[N]) {
-  return std::all_of(std::begin(values), std::end(values), [](T v) { return v == 0; });
-}
-
-}  // namespace
 
 CommandResult CardCommands::execute(const CommandBytes& command) {
   if (command.as<verna_cmd_hdr>().opcode == VERNA_CMD_SET_PAUSE)

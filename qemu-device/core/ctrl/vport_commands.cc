@@ -9,10 +9,6 @@ namespace {
 constexpr uint16_t kMaxVlan = 4094;
 constexpr uint8_t kMaxPriority = 7;
 
-bool is_zero(const uint8_t (&mac)[6]) {
-  return std::all_of(std::begin(mac), std::end(mac), [](uint8_t b) { return b == 0; });
-}
-
 /// Ranges of what is set, and zeros in what is not.
 CommandResult check_fields(const verna_cmd_set_vport& cmd) {
   const auto sets = [&cmd](uint32_t field) { return (cmd.fields & field) != 0; };
@@ -20,7 +16,7 @@ CommandResult check_fields(const verna_cmd_set_vport& cmd) {
     return value <= (sets(field) ? max : 0);
   };
   if (cmd.fields & ~VERNA_VPORT_SET_ALL) return VERNA_BAD_FIELD(verna_cmd_set_vport, fields);
-  if (sets(VERNA_VPORT_SET_MAC) == is_zero(cmd.mac) || cmd.mac[0] & 1)
+  if (sets(VERNA_VPORT_SET_MAC) == all_zero(cmd.mac) || cmd.mac[0] & 1)
     return VERNA_BAD_FIELD(verna_cmd_set_vport, mac);
   if (!within(VERNA_VPORT_SET_VLAN, cmd.vlan, kMaxVlan))
     return VERNA_BAD_FIELD(verna_cmd_set_vport, vlan);

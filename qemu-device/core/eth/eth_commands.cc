@@ -18,10 +18,6 @@ constexpr uint8_t kRxStride = 4;
 static_assert(sizeof(verna_tx_desc) == 1u << kTxStride);
 static_assert(sizeof(verna_rx_desc) == 1u << kRxStride);
 
-bool is_zero(const uint8_t (&mac)[6]) {
-  return std::all_of(std::begin(mac), std::end(mac), [](uint8_t b) { return b == 0; });
-}
-
 CommandResult init_result(TxQueue::Init init) {
   switch (init) {
     case TxQueue::Init::kOk:
@@ -151,7 +147,7 @@ CommandResult EthEngine::set_rx_mode(const CommandBytes& command) {
 CommandResult EthEngine::add_mac(const CommandBytes& command) {
   const auto cmd = command.as<verna_cmd_mac>();
   if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_mac, reserved);
-  if (is_zero(cmd.mac)) return VERNA_BAD_FIELD(verna_cmd_mac, mac);
+  if (all_zero(cmd.mac)) return VERNA_BAD_FIELD(verna_cmd_mac, mac);
   if (filter_.contains(cmd.mac)) return CommandResult::fail(VERNA_CMD_EXISTS);
   if (filter_.full()) return CommandResult::fail(VERNA_CMD_NO_RESOURCE);
   filter_.add(cmd.mac);

@@ -117,8 +117,7 @@ bool RxSteering::load_actions(const verna_flow_actions& from, FlowActions* to) c
   if (from.queue && !(queue && from.queue < max_queues_)) return false;
   if (rss ? !rss_.find(from.rss_context) : from.rss_context) return false;
   if ((from.mark != 0) != ((from.flags & VERNA_FLOW_A_MARK) != 0)) return false;
-  return std::all_of(std::begin(from.reserved), std::end(from.reserved),
-                     [](uint32_t word) { return word == 0; });
+  return all_zero(from.reserved);
 }
 
 /// Counts a rule that sends packets to a context.

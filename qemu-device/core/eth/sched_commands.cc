@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // How the transmit scheduler serves TX queues.
-#include <algorithm>
-
 #include "eth/eth_engine.h"
 
 namespace verna {
-namespace {
-
-template <typename T, size_t N>
-bool all_zero(const T (&values)[N]) {
-  return std::all_of(std::begin(values), std::end(values), [](T v) { return v == 0; });
-}
-
-}  // namespace
 
 CommandResult EthEngine::modify_txq(const CommandBytes& command) {
   const auto cmd = command.as<verna_cmd_modify_txq>();

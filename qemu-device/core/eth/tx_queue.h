@@ -94,8 +94,7 @@ class TxQueue : public TxSource {
   void write_cqe(uint32_t index, verna_cqe_status status, Nanos now);
   void stop();
 
-  static constexpr uint32_t kBatch = 64;      // packets that one CQE completes
-  static constexpr uint32_t kFrameCost = 64;  // bytes of budget that a frame costs beyond its own
+  static constexpr uint32_t kBatch = 64;  // packets that one CQE completes
 
   EthContext& context_;
   PageList memory_;

@@ -10,6 +10,9 @@
 
 namespace verna {
 
+/// Bytes of a budget that a frame costs beyond its own, sent or received.
+inline constexpr uint32_t kFrameCost = 64;
+
 class PauseReceiver;
 class PcapWriter;
 

@@ -47,10 +47,7 @@ PblStatus append_level2(HostBus& bus, FunctionId fn, const verna_pbl& pbl, uint6
   return PblStatus::kOk;
 }
 
-bool reserved_clear(const verna_pbl& pbl) {
-  return std::all_of(std::begin(pbl.reserved), std::end(pbl.reserved),
-                     [](uint8_t b) { return b == 0; });
-}
+bool reserved_clear(const verna_pbl& pbl) { return all_zero(pbl.reserved); }
 
 /// Level 0: the buffer is [addr, addr + length), of which nothing else is known.
 bool contiguous_is_valid(const verna_pbl& pbl, uint64_t length) {

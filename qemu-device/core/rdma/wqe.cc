@@ -37,11 +37,6 @@ constexpr WrInfo kWrInfo[] = {
     {kRc | kUc, kNone, false, VERNA_CQE_LOCAL_INV},  // LOCAL_INV
 };
 
-template <size_t N>
-bool all_zero(const __le32 (&words)[N]) {
-  return std::all_of(words, words + N, [](__le32 w) { return w == 0; });
-}
-
 bool reserved_clear(const verna_sq_wqe& wqe, Body body, bool datagram) {
   if (wqe.reserved0 || wqe.reserved1) return false;
   if (datagram) return all_zero(wqe.ud.reserved);
