@@ -2,10 +2,12 @@
 """The main job's own logic: what it reads, what it computes, and what it exits with."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from bench import perftest, run
 from bench.report import Line, Report
+from verna_vm.agent import CommandFailed, Result
 
 BANDWIDTH = """\
  #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]
@@ -22,6 +24,38 @@ def test_bandwidth_is_read_from_the_result_line():
 def test_output_without_a_result_is_an_error():
     with pytest.raises(ValueError, match="no result line"):
         perftest.parse("Completion with error at client\n", perftest.LATENCY)
+
+
+class Tool:
+    """A guest in which a client of perftest ends with these statuses, one after the other."""
+
+    def __init__(self, *statuses):
+        self.statuses = list(statuses)
+
+    def popen(self, command):
+        server = Result(command, 0, "", "")
+        return SimpleNamespace(out="", err="", poll=lambda: 0, wait=lambda _: server)
+
+    def run(self, command, *_):
+        if "-d" not in command:
+            return Result(command, 0, "", "")  # it listens
+        status = self.statuses.pop(0)
+        return Result(command, status, BANDWIDTH if status == 0 else "",
+                      "Event: RDMA_CM_EVENT_REJECTED; error: 8.\n" if status else "")
+
+
+@pytest.mark.parametrize("statuses, good", [
+    ((0,), True), ((-11, 0), True), ((-11, -11, 0), True), ((-11, -11, -11, 0), False),
+    ((1, 0), False)])
+def test_a_client_that_came_early_tries_again(statuses, good):
+    tool = Tool(*statuses)
+    side = perftest.Side(tool, "rdma0", 1, "10.0.0.1")
+    if good:
+        assert perftest.run("ib_write_bw", side, side, "-R").values["average"] == 32.51
+        assert not tool.statuses
+    else:
+        with pytest.raises(CommandFailed, match="REJECTED"):
+            perftest.run("ib_write_bw", side, side, "-R")
 
 
 @pytest.mark.parametrize("unit, value, rxe, ratio", [
