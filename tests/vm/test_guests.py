@@ -2,6 +2,7 @@
 """The tool that all other guest tests stand on: guests, their agent, wires, and their end."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -123,7 +124,19 @@ def test_trouble_is_seen(topology):
     guest = topology.guest("oops").start()
     assert guest.trouble() == []
     guest.run("echo 'WARNING: CPU: 0 something' > /dev/kmsg")
-    assert len(guest.trouble()) == 1
+    guest.run("echo 'traps: rping[1] general protection fault ip:1' > /dev/kmsg")
+    guest.run("echo 'general protection fault, maybe for address 0x1' > /dev/kmsg")
+    assert len(guest.trouble()) == 2
+    guest.console.unlink()
+    guest.run("dmesg -C")
+
+
+def test_a_kernel_is_asked_what_it_does(topology):
+    """What is told of a guest that hangs while it boots."""
+    guest = topology.guest("asked").start()
+    answer = guest.ask_kernel()
+    assert "Show Blocked State" in answer and "Show backtrace of all active CPUs" in answer, answer
+    assert re.search(r"^RIP=[0-9a-f]{16} ", answer, re.M), answer
     guest.console.unlink()
     guest.run("dmesg -C")
 

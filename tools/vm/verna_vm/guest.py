@@ -23,9 +23,11 @@ KERNEL_OPTIONS = ("console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off audit
                   "rcupdate.rcu_cpu_stall_timeout=120")
 SPARE_PORTS = 2  # empty root ports, for devices that a test plugs in later
 
-# What no guest may have in its kernel log; the text of some of these is a driver's own.
+# What no guest may have in its kernel log; the text of some of these is a driver's own. A fault of
+# a process ("traps: NAME[1] general protection fault ip:") is seen by who waits for that process.
 # What kmemleak finds is judged with its backtraces, in tests/vm/leaks.py.
-TROUBLE = re.compile(r"BUG:|BUG [\w-]+ \(|WARNING:|Oops|Call Trace|general protection|KASAN|UBSAN|"
+TROUBLE = re.compile(r"BUG:|BUG [\w-]+ \(|WARNING:|Oops|Call Trace|KASAN|UBSAN|"
+                     r"general protection fault[:,]|"
                      r"kmemleak: (?!Kernel memory leak det|Automatic|\d+ new|Cannot alloc)|"
                      r"ODEBUG: (?!selftest|\d+ of)|register non-static key|ref_tracker:|"
                      r"refcount_t|lockdep is turned off|possible .* deadlock|"
@@ -55,6 +57,7 @@ class Guest:
         self.agent: Agent | None = None
         self._qemu: subprocess.Popen | None = None
         self._qmp: Qmp | None = None
+        self._keys: int | None = None  # the console's input
         self.booted_in = 0.0
         self._ended_by_us = False
         self.console.unlink(missing_ok=True)
@@ -69,8 +72,25 @@ class Guest:
                 "-object", f"memory-backend-memfd,id=ram,size={self.memory},share=on",
                 "-m", self.memory, "-smp", str(self.cpus), "-nodefaults", "-nographic",
                 "-no-reboot", "-serial", "chardev:console",
-                "-chardev", f"file,id=console,path={self.console},append=on",
+                "-chardev", f"file,id=console,path={self.console},append=on,"
+                f"input-path={self._keyboard_path()}",
                 "-kernel", setup["vmlinuz"], "-initrd", setup["initramfs"]]
+
+    def _keyboard_path(self) -> Path:
+        return self.folder / f"{self.name}.console.in"
+
+    def _open_keyboard(self) -> None:
+        """Makes what the console reads; open for both, so that neither side waits for the other."""
+        self._close_keyboard()
+        path = self._keyboard_path()
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+        self._keys = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def _close_keyboard(self) -> None:
+        if self._keys is not None:
+            os.close(self._keys)
+            self._keys = None
 
     def _disk_arguments(self, setup: dict) -> list[str]:
         layers = [self.root or setup["root"], setup["modules"], setup["layer"], *self.layers]
@@ -109,6 +129,7 @@ class Guest:
         command = [*program(setup), *self._machine_arguments(setup), *self._device_arguments(),
                    *self._disk_arguments(setup), *self._plumbing_arguments(*fds), *self.extra]
         self._ended_by_us = False
+        self._open_keyboard()
         if self.netns:
             command = ["ip", "netns", "exec", self.netns, *command]
         (self.folder / f"{self.name}.command").write_text(" ".join(command) + "\n")
@@ -135,6 +156,7 @@ class Guest:
             if not self.alive:
                 raise GuestGone(f"guest {self.name} ended while it booted; {self.last_words()}")
             if time.monotonic() > end:
+                self.ask_kernel()
                 raise TimeoutError(f"guest {self.name} did not boot within {timeout:g} s; "
                                    f"{self.last_words()}")
         self.booted_in = time.monotonic() - self._started
@@ -169,12 +191,32 @@ class Guest:
         for connection in (self.agent, self._qmp):
             if connection:
                 connection.close()
+        self._close_keyboard()
+
+    def ask_kernel(self, keys: str = "9wl") -> str:
+        """Asks the kernel by magic SysRq, which works while nothing else in the guest does. The
+        keys given make it tell on the console which tasks are blocked and what its CPUs run.
+        Returns the answer; below it, where each CPU is, as QEMU sees it."""
+        before = self.console.stat().st_size
+        for key in keys:
+            self._qmp.command("chardev-send-break", id="console")
+            os.write(self._keys, key.encode())
+            time.sleep(1)
+        time.sleep(2)
+        registers = self._qmp.command("human-monitor-command", command_line="info registers -a")
+        with self.console.open("rb") as console:
+            console.seek(before)
+            answer = console.read().decode(errors="replace")
+        where = re.findall(r"^(?:CPU#\d+|RIP=\w+ RFL=\w+ \[.*?\].*)$", registers, re.M)
+        with self.console.open("a") as console:
+            console.write("\n".join(["", *where, ""]))
+        return answer + "\n".join(where)
 
     def qemu_log(self) -> str:
         return (self.folder / f"{self.name}.qemu.log").read_text(errors="replace")[-2000:]
 
     def last_words(self) -> str:
-        console = self.console.read_text(errors="replace")[-2000:] if self.console.exists() else ""
+        console = self.console.read_text(errors="replace")[-12000:] if self.console.exists() else ""
         return f"console {self.console}:\n{console}\nQEMU: {self.qemu_log()}"
 
     # --- commands
