@@ -105,16 +105,19 @@ static bool verna_gso_ip_fits(const struct sk_buff *skb, const struct verna_gso_
 	return at->l4 - at->l3 == sizeof(struct ipv6hdr) + verna_hopopt_jumbo_len(skb);
 }
 
-/* One tunnel, of one kind. */
+/*
+ * One tunnel; GRE and IP may be in UDP (FOU, GUE). All that is between UDP and the inner
+ * headers is the same for all segments, so there must be no checksum in it.
+ */
 static bool verna_gso_tunnel_fits(const struct sk_buff *skb)
 {
 	u32 tunnel = skb_shinfo(skb)->gso_type & VERNA_GSO_TUNNELS;
 
-	if (!tunnel)
-		return !skb->encapsulation;
-	return skb->encapsulation && (!(tunnel & ~VERNA_GSO_UDP_TUNNELS) ||
-				      !(tunnel & ~VERNA_GSO_GRE) ||
-				      !(tunnel & ~VERNA_GSO_IPXIP));
+	if (!tunnel || !skb->encapsulation)
+		return !tunnel && !skb->encapsulation;
+	if (tunnel & VERNA_GSO_GRE && tunnel & VERNA_GSO_IPXIP)
+		return false;
+	return !(tunnel & VERNA_GSO_UDP_TUNNELS) || !(tunnel & SKB_GSO_GRE_CSUM);
 }
 
 static bool verna_gso_fits(const struct verna_eth *eth, struct sk_buff *skb)
@@ -166,6 +169,24 @@ static u16 verna_tx_csum(struct sk_buff *skb, struct verna_tx_desc *desc)
 	return skb_csum_is_sctp(skb) ? VERNA_TX_F_CRC32C : VERNA_TX_F_CSUM;
 }
 
+/*
+ * Where UDP or GRE of a tunnel begins. The stack's own mark is of no use: it is somewhere
+ * in the payload if a packet socket's packet goes through IP in UDP, because then all
+ * headers were walked along (SKB_GSO_DODGY).
+ */
+static int verna_gso_outer_l4(const struct sk_buff *skb)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+	__be16 frag_off;
+	u8 nexthdr;
+
+	if (ip->version == 4)
+		return skb_network_offset(skb) + ip->ihl * 4;
+	nexthdr = ipv6_hdr(skb)->nexthdr;
+	return ipv6_skip_exthdr(skb, skb_network_offset(skb) + sizeof(struct ipv6hdr),
+				&nexthdr, &frag_off);
+}
+
 static u16 verna_tx_gso(const struct sk_buff *skb, struct verna_tx_desc *desc,
 			struct verna_tx_buf *buf)
 {
@@ -191,8 +212,8 @@ static u16 verna_tx_gso(const struct sk_buff *skb, struct verna_tx_desc *desc,
 		return flags;
 	}
 	desc->outer_l3_offset = cpu_to_le16(skb_network_offset(skb));
-	if (!(type & VERNA_GSO_IPXIP))
-		desc->outer_l4_offset = cpu_to_le16(skb_transport_offset(skb));
+	if (type & (VERNA_GSO_UDP_TUNNELS | VERNA_GSO_GRE))
+		desc->outer_l4_offset = cpu_to_le16(verna_gso_outer_l4(skb));
 	if (type & VERNA_GSO_INNER_FIXEDID)
 		flags |= VERNA_TX_F_FIXED_ID;
 	if (type & VERNA_GSO_OUTER_FIXEDID)
