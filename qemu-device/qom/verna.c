@@ -1,89 +1,16 @@
 /*
- * verna: the PCI function: properties, BARs, capabilities, resets.
+ * verna: the card: its properties, its life, its resets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "qemu/host-utils.h"
 #include "qemu/module.h"
-#include "qemu/timer.h"
-#include "qemu/units.h"
 #include "qapi/error.h"
-#include "hw/pci/msix.h"
-#include "hw/pci/pcie.h"
+#include "hw/pci/pcie_sriov.h"
 #include "hw/qdev-properties.h"
 #include "migration/vmstate.h"
 #include "hw/verna_regs.h"
 #include "verna.h"
-
-#define VERNA_PCIE_CAP 0x80
-#define VERNA_MSIX_CAP 0x70
-#define VERNA_AER_CAP 0x100
-#define VERNA_PBA_OFFSET (VERNA_CARD_MAX_VECTORS * PCI_MSIX_ENTRY_SIZE)
-#define VERNA_MSIX_BAR_SIZE (64 * KiB)
-
-/*
- * After unplug a vCPU may still be on its way into one of these functions,
- * waiting for the BQL; then there is no card any more.
- */
-static uint64_t verna_regs_read(void *opaque, hwaddr addr, unsigned size)
-{
-    VernaState *s = opaque;
-    uint32_t value;
-
-    if (!s->card) {
-        return UINT32_MAX;
-    }
-    verna_lock(s);
-    value = verna_card_read(s->card, 0, addr, get_clock());
-    verna_unlock(s);
-    return value;
-}
-
-static void verna_regs_write(void *opaque, hwaddr addr, uint64_t value,
-                             unsigned size)
-{
-    VernaState *s = opaque;
-
-    if (!s->card) {
-        return;
-    }
-    verna_lock(s);
-    verna_card_write(s->card, 0, addr, value, get_clock());
-    verna_unlock(s);
-    verna_engine_kick(s, 0);
-}
-
-static uint64_t verna_doorbell_read(void *opaque, hwaddr addr, unsigned size)
-{
-    return 0;
-}
-
-static void verna_doorbell_write(void *opaque, hwaddr addr, uint64_t value,
-                                 unsigned size)
-{
-    VernaState *s = opaque;
-
-    if (s->card && verna_card_doorbell(s->card, 0, addr, value)) {
-        verna_engine_kick(s, value);
-    }
-}
-
-static const MemoryRegionOps verna_regs_ops = {
-    .read = verna_regs_read,
-    .write = verna_regs_write,
-    .endianness = DEVICE_LITTLE_ENDIAN,
-    .valid = { .min_access_size = 4, .max_access_size = 4 },
-    .impl = { .min_access_size = 4, .max_access_size = 4 },
-};
-
-static const MemoryRegionOps verna_doorbell_ops = {
-    .read = verna_doorbell_read,
-    .write = verna_doorbell_write,
-    .endianness = DEVICE_LITTLE_ENDIAN,
-    .valid = { .min_access_size = 4, .max_access_size = 4 },
-    .impl = { .min_access_size = 4, .max_access_size = 4 },
-};
 
 static bool verna_make_card(VernaState *s, Error **errp)
 {
@@ -100,59 +27,24 @@ static bool verna_make_card(VernaState *s, Error **errp)
     return s->card;
 }
 
-static void verna_make_bars(VernaState *s)
+static void verna_free_card(VernaState *s)
 {
-    PCIDevice *pdev = PCI_DEVICE(s);
-    uint8_t type = PCI_BASE_ADDRESS_MEM_TYPE_64;
-
-    memory_region_init_io(&s->regs, OBJECT(s), &verna_regs_ops, s,
-                          "verna-regs", VERNA_REGS_SIZE);
-    memory_region_init_io(&s->doorbells, OBJECT(s), &verna_doorbell_ops, s,
-                          "verna-doorbells",
-                          pow2ceil(s->config.uars) * VERNA_UAR_SIZE);
-    memory_region_init(&s->msix, OBJECT(s), "verna-msix", VERNA_MSIX_BAR_SIZE);
-    pci_register_bar(pdev, VERNA_BAR_REGS, type, &s->regs);
-    pci_register_bar(pdev, VERNA_BAR_DOORBELL, type, &s->doorbells);
-    pci_register_bar(pdev, VERNA_BAR_MSIX, type, &s->msix);
-}
-
-static void verna_make_pcie(PCIDevice *pdev)
-{
-    pcie_endpoint_cap_init(pdev, VERNA_PCIE_CAP);
-    pcie_aer_init(pdev, PCI_ERR_VER, VERNA_AER_CAP, PCI_ERR_SIZEOF,
-                  &error_abort);
-    pcie_cap_flr_init(pdev);
-}
-
-static bool verna_make_msix(VernaState *s, Error **errp)
-{
-    PCIDevice *pdev = PCI_DEVICE(s);
-
-    if (msix_init(pdev, s->config.vectors, &s->msix, VERNA_BAR_MSIX, 0,
-                  &s->msix, VERNA_BAR_MSIX, VERNA_PBA_OFFSET, VERNA_MSIX_CAP,
-                  errp)) {
-        return false;
-    }
-    for (unsigned i = 0; i < s->config.vectors; i++) {
-        msix_vector_use(pdev, i);
-    }
-    return true;
-}
-
-/* Undoes verna_make_*(); MSI-X may be missing. */
-static void verna_unmake(VernaState *s)
-{
-    PCIDevice *pdev = PCI_DEVICE(s);
     verna_card *card = s->card;
 
-    if (msix_present(pdev)) {
-        msix_unuse_all_vectors(pdev);
-        msix_uninit(pdev, &s->msix, &s->msix);
-    }
-    pcie_aer_exit(pdev);
-    pcie_cap_exit(pdev);
     s->card = NULL;
     verna_card_free(card);
+}
+
+static void verna_exit(PCIDevice *pdev)
+{
+    VernaState *s = VERNA(pdev);
+
+    verna_engine_stop(s);
+    memory_listener_unregister(&s->listener);
+    verna_net_exit(s);
+    verna_vfs_unmake(s);
+    verna_function_unmake(&s->pf, pdev);
+    verna_free_card(s);
 }
 
 static void verna_realize(PCIDevice *pdev, Error **errp)
@@ -167,25 +59,17 @@ static void verna_realize(PCIDevice *pdev, Error **errp)
     if (!verna_make_card(s, errp)) {
         return;
     }
-    verna_make_bars(s);
-    verna_make_pcie(pdev);
-    if (!verna_make_msix(s, errp)) {
-        verna_unmake(s);
+    s->pf.s = s;
+    if (!verna_function_make(&s->pf, pdev, errp)) {
+        verna_free_card(s);
         return;
     }
     verna_dma_init(s);
     verna_net_init(s);
     verna_engine_start(s);
-}
-
-static void verna_exit(PCIDevice *pdev)
-{
-    VernaState *s = VERNA(pdev);
-
-    verna_engine_stop(s);
-    memory_listener_unregister(&s->listener);
-    verna_net_exit(s);
-    verna_unmake(s);
+    if (!verna_vfs_make(s, errp)) {
+        verna_exit(pdev);
+    }
 }
 
 static void verna_write_config(PCIDevice *pdev, uint32_t addr, uint32_t value,
@@ -193,13 +77,8 @@ static void verna_write_config(PCIDevice *pdev, uint32_t addr, uint32_t value,
 {
     VernaState *s = VERNA(pdev);
 
-    pci_default_write_config(pdev, addr, value, len);
-    pcie_cap_flr_write_config(pdev, addr, value, len);
-    if (range_covers_byte(addr, len, PCI_COMMAND) && s->card) {
-        /* Bus mastering may have ended: wait until no DMA is under way. */
-        verna_lock(s);
-        verna_unlock(s);
-    }
+    verna_function_write_config(&s->pf, pdev, addr, value, len);
+    pcie_sriov_config_write(pdev, addr, value, len);
 }
 
 static void verna_reset_hold(Object *obj, ResetType type)
@@ -207,7 +86,7 @@ static void verna_reset_hold(Object *obj, ResetType type)
     VernaState *s = VERNA(obj);
 
     if (s->card) {
-        verna_engine_reset(s);
+        verna_engine_reset(s, 0);
     }
 }
 
@@ -228,6 +107,9 @@ static const Property verna_properties[] = {
     DEFINE_PROP_UINT32("link-ring-kib", VernaState, config.link_ring_kib, 8192),
     DEFINE_PROP_UINT32("poll-us", VernaState, config.poll_us, 3),
     DEFINE_PROP_UINT32("inline-kib", VernaState, config.inline_kib, 16),
+    DEFINE_PROP_UINT32("vfs", VernaState, config.vfs, 0),
+    DEFINE_PROP_UINT32("vf-vectors", VernaState, config.vf_vectors, 9),
+    DEFINE_PROP_UINT32("vf-uars", VernaState, config.vf_uars, 64),
     DEFINE_PROP_UINT64("seed", VernaState, config.seed, 0),
 };
 

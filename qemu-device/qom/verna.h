@@ -20,6 +20,17 @@
 
 #define TYPE_VERNA "verna"
 OBJECT_DECLARE_SIMPLE_TYPE(VernaState, VERNA)
+#define TYPE_VERNA_VF "verna-vf"
+OBJECT_DECLARE_SIMPLE_TYPE(VernaVf, VERNA_VF)
+
+/* What a guest sees of a function, physical or virtual; verna_function.c. */
+typedef struct VernaFunction {
+    VernaState *s;   /* its card, NULL: that is gone */
+    uint16_t number; /* 0: the PF, VF n is n + 1 */
+    MemoryRegion regs;
+    MemoryRegion doorbells;
+    MemoryRegion msix;
+} VernaFunction;
 
 /* The thread that runs the card; verna_engine.c. */
 typedef struct VernaEngine {
@@ -47,13 +58,20 @@ struct VernaState {
     verna_card_config config;
 
     verna_card *card;
-    MemoryRegion regs;
-    MemoryRegion doorbells;
-    MemoryRegion msix;
+    VernaFunction pf;
     MemoryListener listener;
     VernaEngine engine;
     VernaNet net;
 };
+
+bool verna_function_make(VernaFunction *f, PCIDevice *pdev, Error **errp);
+void verna_function_unmake(VernaFunction *f, PCIDevice *pdev);
+void verna_function_write_config(VernaFunction *f, PCIDevice *pdev,
+                                 uint32_t addr, uint32_t value, int len);
+PCIDevice *verna_function_device(VernaState *s, uint16_t fn);
+
+bool verna_vfs_make(VernaState *s, Error **errp);
+void verna_vfs_unmake(VernaState *s);
 
 extern const verna_host_ops verna_dma_ops;
 void verna_dma_init(VernaState *s);
@@ -63,7 +81,7 @@ void verna_engine_stop(VernaState *s);
 void verna_lock(VernaState *s);
 void verna_unlock(VernaState *s);
 void verna_engine_kick(VernaState *s, uint32_t doorbell);
-void verna_engine_reset(VernaState *s);
+void verna_engine_reset(VernaState *s, uint16_t fn);
 
 void verna_net_init(VernaState *s);
 void verna_net_exit(VernaState *s);

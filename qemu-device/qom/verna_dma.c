@@ -19,7 +19,7 @@ static bool verna_map(void *opaque, uint16_t fn, uint64_t addr, bool write,
                       verna_mapping *m)
 {
     VernaState *s = opaque;
-    PCIDevice *pdev = PCI_DEVICE(s);
+    PCIDevice *pdev = verna_function_device(s, fn);
     MemTxAttrs attrs = {
         .memory = 1,
         .requester_id = pci_requester_id(pdev),

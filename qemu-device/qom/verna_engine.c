@@ -42,7 +42,7 @@ static void verna_send_interrupts(VernaState *s)
     }
     BQL_LOCK_GUARD();
     while ((vector = verna_card_take_vector(s->card, &fn)) >= 0) {
-        msix_notify(PCI_DEVICE(s), vector);
+        msix_notify(verna_function_device(s, fn), vector);
     }
 }
 
@@ -128,11 +128,11 @@ static void verna_find_iommu(VernaState *s)
                 &address_space_memory);
 }
 
-/* Under the BQL: the card is as after power-on, and no DMA is under way. */
-void verna_engine_reset(VernaState *s)
+/* Under the BQL: a function is as after power-on, and does no DMA. */
+void verna_engine_reset(VernaState *s, uint16_t fn)
 {
     verna_lock(s);
-    verna_card_reset(s->card, 0, get_clock());
+    verna_card_reset(s->card, fn, get_clock());
     verna_find_iommu(s);
     verna_unlock(s);
     verna_card_wake(s->card);

@@ -6,6 +6,8 @@ them.
 """
 
 import contextlib
+import copy
+import itertools
 import socket
 import subprocess
 import time
@@ -17,12 +19,17 @@ from verna_vm.qmp import Qmp
 
 RAM = 64 << 20
 BARS = {0: 0xc0000000, 2: 0xc1000000, 4: 0xc2000000}
-WINDOW_END = 0xc2ffffff
+VF_BARS = {0: 0xc4000000, 2: 0xc5000000, 4: 0xc6000000}
+WINDOW_END = 0xcfffffff
+# All of configuration space, once the host bridge was told where.
+ECAM, ECAM_REGISTER = 0xb0000000, 0x60
 # Configuration space through ports.
 CONFIG_ADDRESS, CONFIG_DATA = 0xcf8, 0xcfc
 COMMAND, BUS_NUMBERS, MEMORY_WINDOW = 0x04, 0x18, 0x20
 MEMORY, MASTER = 2, 4
 PCIE_CAPABILITY, MSIX_CAPABILITY = 0x10, 0x11
+SRIOV_CAPABILITY, SRIOV_CONTROL, SRIOV_NUM_VFS = 0x10, 0x08, 0x10
+SRIOV_VF_ENABLE, SRIOV_VF_MEMORY = 1, 8
 
 
 class Qtest:
@@ -77,7 +84,8 @@ class Machine:
 
     def __init__(self, setup: dict, folder: Path, properties: str = "", more: tuple = ()):
         self.contract = Contract()
-        self._next_memory = 1 << 20
+        self._pages = itertools.count(256)
+        self.regs, self.vectors = BARS[0], BARS[4]
         self._ended = contextlib.ExitStack()
         try:
             self._start(setup, folder, properties, more)
@@ -106,7 +114,7 @@ class Machine:
                    for name, server in servers.items()}
         self.qtest = Qtest(streams["qtest"])
         self.qmp = Qmp(streams["qmp"])
-        self._firmware()
+        self.firmware()
 
     def _end(self) -> None:
         self.process.kill()
@@ -136,13 +144,18 @@ class Machine:
             at = word >> 8 & 0xff
         raise LookupError(f"no capability {wanted:#x}")
 
-    def _firmware(self) -> None:
+    def firmware(self) -> None:
         """What firmware does: numbers the bus, opens the bridge, places the BARs."""
         window = BARS[0] >> 16 & 0xfff0 | WINDOW_END & 0xfff00000
+        self.config(0, 0, ECAM_REGISTER, ECAM | 1)
         self.config(0, 4, BUS_NUMBERS, 0x00010100)
         self.config(0, 4, MEMORY_WINDOW, window)
         self.config(0, 4, COMMAND, MEMORY | MASTER)
         self.place_bars()
+
+    def ecam(self, function: int, register: int) -> int:
+        """Address of a register in the configuration space of a function on the card's bus."""
+        return ECAM | 1 << 20 | function << 12 | register
 
     def place_bars(self) -> None:
         for bar, addr in BARS.items():
@@ -150,13 +163,50 @@ class Machine:
             self.config(1, 0, 0x14 + 4 * bar, 0)
         self.config(1, 0, COMMAND, MEMORY | MASTER)
 
+    # --- virtual functions ---
+
+    def extended_capability(self, wanted: int) -> int:
+        at = 0x100
+        while at:
+            word = self.qtest.load(self.ecam(0, at), 4)
+            if word & 0xffff == wanted:
+                return at
+            at = word >> 20
+        raise LookupError(f"no extended capability {wanted:#x}")
+
+    def enable_vfs(self, count: int) -> list["Machine"]:
+        """Lets VFs appear, whose memory and bus mastering are on."""
+        cap = self.extended_capability(SRIOV_CAPABILITY)
+        for bar, addr in VF_BARS.items():
+            self.qtest.store(self.ecam(0, cap + 0x24 + 4 * bar), 4, addr)
+            self.qtest.store(self.ecam(0, cap + 0x28 + 4 * bar), 4, 0)
+        self.qtest.store(self.ecam(0, cap + SRIOV_NUM_VFS), 2, count)
+        self.qtest.store(self.ecam(0, cap + SRIOV_CONTROL), 2, SRIOV_VF_ENABLE | SRIOV_VF_MEMORY)
+        vfs = [self.vf(number) for number in range(count)]
+        for vf in vfs:
+            self.qtest.store(self.ecam(vf.devfn, COMMAND), 2, MEMORY | MASTER)
+        return vfs
+
+    def disable_vfs(self) -> None:
+        cap = self.extended_capability(SRIOV_CAPABILITY)
+        self.qtest.store(self.ecam(0, cap + SRIOV_CONTROL), 2, 0)
+
+    def vf(self, number: int) -> "Machine":
+        """The same machine, with the registers of a VF."""
+        cap = self.extended_capability(SRIOV_CAPABILITY)
+        offset, stride = (self.qtest.load(self.ecam(0, cap + at), 2) for at in (0x14, 0x16))
+        vf = copy.copy(self)
+        vf.devfn = offset + number * stride
+        vf.regs, vf.vectors = (VF_BARS[bar] + number * (64 << 10) for bar in (0, 4))
+        return vf
+
     # --- the card ----------------------------------------------------------------------------
 
     def reg(self, name: str) -> int:
-        return self.qtest.load(BARS[0] + self.contract[f"VERNA_REG_{name}"], 4)
+        return self.qtest.load(self.regs + self.contract[f"VERNA_REG_{name}"], 4)
 
     def set_reg(self, name: str, value: int) -> None:
-        self.qtest.store(BARS[0] + self.contract[f"VERNA_REG_{name}"], 4, value)
+        self.qtest.store(self.regs + self.contract[f"VERNA_REG_{name}"], 4, value)
 
     def wait(self, condition, what: str, seconds: float = 10):
         end = time.monotonic() + seconds
@@ -168,9 +218,8 @@ class Machine:
 
     def memory(self, size: int) -> int:
         """Bus address of unused memory, 4 KiB aligned."""
-        addr = self._next_memory
-        self._next_memory += -(-size // 4096) * 4096
-        return addr
+        pages = [next(self._pages) for _ in range(-(-size // 4096))]
+        return pages[0] * 4096
 
     def enable_admin_queue(self) -> None:
         self._sq, self._cq = self.memory(4096), self.memory(4096)

@@ -147,7 +147,7 @@ def test_system_reset(machine):
         machine.enable_admin_queue()
         machine.qmp.command("system_reset")
         machine.qmp.wait_event("RESET")
-        machine._firmware()
+        machine.firmware()
         assert machine.reg("CONTROL") == 0
 
 

@@ -11,7 +11,7 @@ C_LINES = 700
 FUNCTION_LINES = 80
 # All that has QEMU's headers: what needs none belongs into the core, where it has unit tests.
 SHIM = "qemu-device/qom/"
-SHIM_LINES = 800
+SHIM_LINES = 1000  # 800 for a card of one function, see ADR 010
 MEDIAN = 15
 P90 = 45
 

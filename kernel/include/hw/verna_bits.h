@@ -36,6 +36,7 @@
 
 #define VERNA_PCI_VENDOR_ID	0x1234	/* the vendor id QEMU uses for its own models */
 #define VERNA_PCI_DEVICE_ID	0x7e4a
+#define VERNA_PCI_VF_DEVICE_ID	0x7e4b	/* of virtual functions */
 #define VERNA_PCI_REVISION	0x01
 
 #define VERNA_PAGE_SHIFT	12	/* the card's smallest page: 4 KiB */
