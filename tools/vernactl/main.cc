@@ -22,6 +22,7 @@ struct Options {
   bool json = false;
   bool nonzero = false;
   double interval = 0.2;
+  unsigned function = 0;
 };
 
 struct Question {
@@ -38,6 +39,7 @@ constexpr Question kQuestions[] = {
     {"queues", "Ethernet TX and RX queues"},
     {"eth", "Ethernet function: MTU, filters"},
     {"rss", "RSS contexts: key, fields, indirection table"},
+    {"vports", "vports of the embedded switch with their counters"},
     {"flow", "flow tables and rules with their counters"},
     {"qps", "RDMA queue pairs"},
     {"mrs", "RDMA memory regions"},
@@ -48,7 +50,8 @@ constexpr Question kQuestions[] = {
 void put(const std::string& text) { fmt::print("{}", text); }
 
 void show(const Options& options, const std::string& request) {
-  Json answer = Client(options.path).ask(request);
+  const std::string of = options.function ? fmt::format("fn {} ", options.function) : "";
+  Json answer = Client(options.path).ask(of + request);
   if (options.nonzero) drop_zeros(answer);
   put(options.json ? answer.dump(2) + "\n" : format_tables(answer));
 }
@@ -119,6 +122,8 @@ int run(int argc, char** argv) {
   CLI::App app("Looks into a running verna card.");
   app.add_option("path", options.path, "the card's control socket (its property ctl)")->required();
   app.add_flag("--json", options.json, "JSON instead of tables");
+  app.add_option("--fn", options.function, "function to look into: 0 the PF, VF n is n + 1")
+      ->check(CLI::Range(0u, 64u));
   app.require_subcommand(1);
   app.fallthrough();
   for (const Question& question : kQuestions) {
