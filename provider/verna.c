@@ -157,6 +157,7 @@ static void verna_uninit_device(struct verbs_device *vdev)
 static const struct verbs_match_ent verna_match_table[] = {
 	VERBS_DRIVER_ID(VERNA_RDMA_DRIVER_ID),
 	VERBS_PCI_MATCH(VERNA_PCI_VENDOR_ID, VERNA_PCI_DEVICE_ID, NULL),
+	VERBS_PCI_MATCH(VERNA_PCI_VENDOR_ID, VERNA_PCI_VF_DEVICE_ID, NULL),
 	{},
 };
 

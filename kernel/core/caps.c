@@ -8,6 +8,7 @@ union verna_cap_any {
 	struct verna_cap_dev dev;
 	struct verna_cap_eth eth;
 	struct verna_cap_rdma rdma;
+	struct verna_cap_vport vport;
 	__le32 words[16];
 };
 
@@ -62,6 +63,13 @@ static void verna_cap_rdma_parse(struct verna_caps *caps,
 	caps->rdma.node_guid = cap->node_guid;
 }
 
+static void verna_cap_vport_parse(struct verna_caps *caps,
+				  const struct verna_cap_vport *cap)
+{
+	caps->vport.present = true;
+	caps->vport.max_vfs = le16_to_cpu(cap->max_vfs);
+}
+
 static int verna_cap_read(struct verna_dev *vdev, u32 offset,
 			  union verna_cap_any *cap)
 {
@@ -109,6 +117,7 @@ static int verna_identify(struct verna_dev *vdev)
 	}
 	vdev->abi = verna_reg_read(vdev, VERNA_REG_ABI);
 	vdev->version = verna_reg_read(vdev, VERNA_REG_VERSION);
+	vdev->function = verna_reg_read(vdev, VERNA_REG_FUNCTION);
 	/* A newer minor only adds; an older one lacks what we may rely on. */
 	if (vdev->abi >> 16 != VERNA_ABI_MAJOR ||
 	    (vdev->abi & 0xffff) < VERNA_ABI_MINOR) {
@@ -152,6 +161,9 @@ int verna_caps_read(struct verna_dev *vdev)
 			break;
 		case VERNA_CAP_RDMA:
 			verna_cap_rdma_parse(&vdev->caps, &cap.rdma);
+			break;
+		case VERNA_CAP_VPORT:
+			verna_cap_vport_parse(&vdev->caps, &cap.vport);
 			break;
 		}
 		if (le16_to_cpu(cap.hdr.type) == VERNA_CAP_END)

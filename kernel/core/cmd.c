@@ -61,6 +61,8 @@ static const struct {
 	{ VERNA_CMD_DEL_FLOW, "DEL_FLOW" },
 	{ VERNA_CMD_QUERY_FLOW, "QUERY_FLOW" },
 	{ VERNA_CMD_SET_FLOW_MISS, "SET_FLOW_MISS" },
+	{ VERNA_CMD_SET_VPORT, "SET_VPORT" },
+	{ VERNA_CMD_QUERY_VPORT, "QUERY_VPORT" },
 };
 
 /** verna_cmd_name - a command's name for people @opcode: enum verna_cmd_opcode */
@@ -225,7 +227,8 @@ static int verna_cmd_post(struct verna_dev *vdev, const void *cmd, size_t len,
 	memcpy(hdr, cmd, len);
 	memset((u8 *)hdr + len, 0, VERNA_CMD_SIZE - len);
 	hdr->cmd_id = cpu_to_le16(q->prod);
-	hdr->function = cpu_to_le16(verna_function(vdev));
+	if (!hdr->function)
+		hdr->function = cpu_to_le16(verna_function(vdev));
 	hdr->flags = cpu_to_le16(q->events ? VERNA_CMD_F_EVENT : 0);
 	trace_verna_cmd_post(verna_device(vdev), slot->opcode,
 			     verna_cmd_name(slot->opcode), (u16)q->prod);
@@ -365,15 +368,10 @@ int verna_cmd_destroy(struct verna_dev *vdev, u16 opcode, u32 id)
 }
 EXPORT_SYMBOL_GPL(verna_cmd_destroy);
 
-int verna_cmd_query(struct verna_dev *vdev, u16 opcode, u32 group, u32 id,
-		    void *buf, size_t len)
+/* @cmd: all but where the answer goes. */
+static int verna_cmd_query_run(struct verna_dev *vdev, struct verna_cmd_query *cmd,
+			       void *buf, size_t len)
 {
-	struct verna_cmd_query cmd = {
-		.hdr.opcode = cpu_to_le16(opcode),
-		.len = cpu_to_le32(len),
-		.id = cpu_to_le32(id),
-		.group = cpu_to_le32(group),
-	};
 	dma_addr_t dma;
 	u64 written;
 	void *mem;
@@ -383,8 +381,9 @@ int verna_cmd_query(struct verna_dev *vdev, u16 opcode, u32 group, u32 id,
 	mem = dma_alloc_coherent(verna_device(vdev), len, &dma, GFP_KERNEL);
 	if (!mem)
 		return -ENOMEM;
-	cmd.addr = cpu_to_le64(dma);
-	err = verna_cmd_exec(vdev, &cmd, sizeof(cmd), &written);
+	cmd->addr = cpu_to_le64(dma);
+	cmd->len = cpu_to_le32(len);
+	err = verna_cmd_exec(vdev, cmd, sizeof(*cmd), &written);
 	if (!err) {
 		written = min_t(u64, written, len);
 		memcpy(buf, mem, written);
@@ -392,7 +391,30 @@ int verna_cmd_query(struct verna_dev *vdev, u16 opcode, u32 group, u32 id,
 	dma_free_coherent(verna_device(vdev), len, mem, dma);
 	return err ?: (int)written;
 }
+
+int verna_cmd_query(struct verna_dev *vdev, u16 opcode, u32 group, u32 id,
+		    void *buf, size_t len)
+{
+	struct verna_cmd_query cmd = {
+		.hdr.opcode = cpu_to_le16(opcode),
+		.id = cpu_to_le32(id),
+		.group = cpu_to_le32(group),
+	};
+
+	return verna_cmd_query_run(vdev, &cmd, buf, len);
+}
 EXPORT_SYMBOL_GPL(verna_cmd_query);
+
+int verna_cmd_query_function(struct verna_dev *vdev, u16 opcode, u16 function, void *buf,
+			     size_t len)
+{
+	struct verna_cmd_query cmd = {
+		.hdr.opcode = cpu_to_le16(opcode),
+		.hdr.function = cpu_to_le16(function),
+	};
+
+	return verna_cmd_query_run(vdev, &cmd, buf, len);
+}
 
 int verna_query_counters(struct verna_dev *vdev, u32 group, u32 id, u64 *values,
 			 u32 num)

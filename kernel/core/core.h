@@ -207,6 +207,7 @@ struct verna_report {
  * @caps: capability blocks
  * @abi: contract version
  * @version: card version
+ * @function: which of the card's functions this is, 0: the PF
  * @lifecycle: serialises bringing up and down
  * @state: enum verna_state; written under @state_lock
  * @state_lock: hard interrupt safe
@@ -247,6 +248,7 @@ struct verna_dev {
 	struct verna_caps caps;
 	u32 abi;
 	u32 version;
+	u16 function;
 
 	struct mutex lifecycle; /* up and down */
 	enum verna_state state;
@@ -300,6 +302,11 @@ const char *verna_state_name(struct verna_dev *vdev);
 /* pci.c */
 extern struct pci_driver verna_pci_driver;
 int verna_start(struct verna_dev *vdev);
+
+/* sriov.c */
+int verna_sriov_configure(struct pci_dev *pdev, int num);
+void verna_sriov_exit(struct verna_dev *vdev);
+void verna_sriov_for_each(struct verna_dev *vdev, void (*what)(struct pci_dev *vf));
 
 /* caps.c */
 int verna_caps_read(struct verna_dev *vdev);

@@ -55,6 +55,10 @@ static int verna_reload_down(struct devlink *devlink, bool netns_change,
 {
 	struct verna_dev *vdev = devlink_priv(devlink);
 
+	if (pci_num_vf(vdev->pdev)) {
+		NL_SET_ERR_MSG(extack, "VFs are enabled; disable them first");
+		return -EBUSY;
+	}
 	verna_block_recovery(vdev);
 	mutex_lock(&vdev->lifecycle);
 	verna_teardown(vdev);

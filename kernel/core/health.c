@@ -22,6 +22,11 @@ static void verna_health_check(struct verna_dev *vdev)
 		verna_dev_fail(vdev, "fatal status");
 		return;
 	}
+	if (!(status & VERNA_STATUS_AQ_ENABLED)) {
+		/* A VF, by a reset of the PF. */
+		verna_dev_fail(vdev, "reset by another");
+		return;
+	}
 	if (beat != vdev->heartbeat) {
 		vdev->heartbeat = beat;
 		vdev->heartbeat_seen = jiffies;

@@ -36,10 +36,9 @@ struct net_device *verna_netdev(struct verna_dev *vdev)
 }
 EXPORT_SYMBOL_GPL(verna_netdev);
 
-/* The physical function; virtual ones will have their own number. */
 u16 verna_function(struct verna_dev *vdev)
 {
-	return 0;
+	return vdev->function;
 }
 EXPORT_SYMBOL_GPL(verna_function);
 

@@ -147,6 +147,7 @@ static void verna_remove(struct pci_dev *pdev)
 {
 	struct verna_dev *vdev = pci_get_drvdata(pdev);
 
+	verna_sriov_exit(vdev);
 	verna_allow_recovery(vdev, false);
 	devlink_unregister(vdev->devlink);
 	verna_params_unregister(vdev);
@@ -172,14 +173,27 @@ static void verna_shutdown(struct pci_dev *pdev)
 	pci_disable_device(pdev);
 }
 
-static void verna_reset_prepare(struct pci_dev *pdev)
+static void verna_down_for_reset(struct verna_dev *vdev)
 {
-	struct verna_dev *vdev = pci_get_drvdata(pdev);
-
 	mutex_lock(&vdev->lifecycle);
 	vdev->in_reset = true;
 	verna_down(vdev);
 	mutex_unlock(&vdev->lifecycle);
+}
+
+static void verna_vf_prepare(struct pci_dev *vf)
+{
+	verna_down_for_reset(pci_get_drvdata(vf));
+	pci_save_state(vf);
+}
+
+/* A reset of the PF takes its VFs along, and what the PCI core set up in them. */
+static void verna_reset_prepare(struct pci_dev *pdev)
+{
+	struct verna_dev *vdev = pci_get_drvdata(pdev);
+
+	verna_sriov_for_each(vdev, verna_vf_prepare);
+	verna_down_for_reset(vdev);
 }
 
 static int verna_reset_finish(struct verna_dev *vdev)
@@ -202,14 +216,24 @@ unlock:
 	return err;
 }
 
-static void verna_reset_done(struct pci_dev *pdev)
+static void verna_up_after_reset(struct pci_dev *pdev)
 {
-	struct verna_dev *vdev = pci_get_drvdata(pdev);
-	int err;
+	int err = verna_reset_finish(pci_get_drvdata(pdev));
 
-	err = verna_reset_finish(vdev);
 	if (err)
 		dev_err(&pdev->dev, "the card does not come back: %d\n", err);
+}
+
+static void verna_vf_done(struct pci_dev *vf)
+{
+	pci_restore_state(vf);
+	verna_up_after_reset(vf);
+}
+
+static void verna_reset_done(struct pci_dev *pdev)
+{
+	verna_up_after_reset(pdev);
+	verna_sriov_for_each(pci_get_drvdata(pdev), verna_vf_done);
 }
 
 static pci_ers_result_t verna_error_detected(struct pci_dev *pdev,
@@ -257,6 +281,7 @@ static DEFINE_SIMPLE_DEV_PM_OPS(verna_pm_ops, verna_suspend, verna_resume);
 
 static const struct pci_device_id verna_pci_ids[] = {
 	{ PCI_DEVICE(VERNA_PCI_VENDOR_ID, VERNA_PCI_DEVICE_ID) },
+	{ PCI_DEVICE(VERNA_PCI_VENDOR_ID, VERNA_PCI_VF_DEVICE_ID) },
 	{ }
 };
 MODULE_DEVICE_TABLE(pci, verna_pci_ids);
@@ -267,6 +292,7 @@ struct pci_driver verna_pci_driver = {
 	.probe = verna_probe,
 	.remove = verna_remove,
 	.shutdown = verna_shutdown,
+	.sriov_configure = verna_sriov_configure,
 	.driver.pm = pm_sleep_ptr(&verna_pm_ops),
 	.err_handler = &verna_err_handlers,
 };

@@ -473,6 +473,7 @@ struct verna_hw_totals {
  * @tcs: traffic classes; rtnl
  * @pace_mbps: rate of the segments of one packet, 0: no limit; written under rtnl
  * @filter: MAC filters
+ * @vports: by VF: all that was said of it, NULL if the card has no VFs; rtnl
  * @rss: receive side scaling
  * @vlans: VIDs of 802.1Q and of 802.1ad that the stack wants; rtnl
  * @loopback: what is sent comes back, so there is a carrier without a link
@@ -505,6 +506,7 @@ struct verna_eth {
 	struct verna_tcs tcs;
 	u32 pace_mbps;
 	struct verna_filter filter;
+	struct verna_cmd_set_vport *vports;
 	struct verna_rss rss;
 	DECLARE_BITMAP(vlans[2], VLAN_N_VID);
 	bool loopback;
@@ -658,9 +660,11 @@ int verna_filter_init(struct verna_eth *eth);
 void verna_filter_free(struct verna_eth *eth);
 void verna_filter_set(struct verna_eth *eth, bool enabled);
 void verna_filter_forget(struct verna_eth *eth);
+int verna_filter_may(struct verna_eth *eth, const u8 *mac);
 void verna_filter_work(struct work_struct *work);
 
 /* netdev.c */
+void verna_mac_refresh(struct verna_eth *eth);
 int verna_eth_set_hw_mtu(struct verna_eth *eth, u32 mtu);
 
 /* link.c */
@@ -683,5 +687,6 @@ void verna_eth_debugfs_del(struct verna_eth *eth);
 
 #include "ethtool.h"
 #include "rx_offload.h"
+#include "vf.h"
 
 #endif /* VERNA_ETH_H */

@@ -76,6 +76,28 @@ static int verna_filter_cmd(struct verna_eth *eth, u16 opcode, const u8 *mac)
 	return err;
 }
 
+/**
+ * verna_filter_may - whether the card lets this function have an address
+ * @eth: interface
+ * @mac: unicast address
+ *
+ * Return: 0, or -EPERM: it is a VF that nobody trusts.
+ */
+int verna_filter_may(struct verna_eth *eth, const u8 *mac)
+{
+	int err = 0;
+
+	mutex_lock(&eth->filter.lock);
+	if (verna_function(eth->vdev) && verna_dev_is_up(eth->vdev) &&
+	    !verna_mac_listed(eth->filter.macs, eth->filter.num, mac)) {
+		err = verna_filter_cmd(eth, VERNA_CMD_ADD_MAC, mac);
+		if (!err)
+			verna_filter_cmd(eth, VERNA_CMD_DEL_MAC, mac);
+	}
+	mutex_unlock(&eth->filter.lock);
+	return err == -EACCES ? -EPERM : 0;
+}
+
 static void verna_filter_set_mode(struct verna_eth *eth, u32 mode)
 {
 	struct verna_cmd_rx_mode cmd = {

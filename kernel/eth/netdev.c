@@ -3,6 +3,7 @@
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>
 #include <linux/module.h>
+#include <linux/unaligned.h>
 #include <net/netdev_queues.h>
 
 #include "eth.h"
@@ -39,6 +40,8 @@ static int verna_set_mac_address(struct net_device *netdev, void *addr)
 	int err;
 
 	err = eth_prepare_mac_addr_change(netdev, addr);
+	if (!err)
+		err = verna_filter_may(netdev_priv(netdev), ((struct sockaddr *)addr)->sa_data);
 	if (err)
 		return err;
 	eth_commit_mac_addr_change(netdev, addr);
@@ -122,14 +125,48 @@ static const struct net_device_ops verna_netdev_ops = {
 	.ndo_get_stats64 = verna_get_stats64,
 	.ndo_bpf = verna_bpf,
 	.ndo_xdp_xmit = verna_xdp_xmit,
+	.ndo_set_vf_mac = verna_set_vf_mac,
+	.ndo_set_vf_vlan = verna_set_vf_vlan,
+	.ndo_set_vf_rate = verna_set_vf_rate,
+	.ndo_set_vf_spoofchk = verna_set_vf_spoofchk,
+	.ndo_set_vf_trust = verna_set_vf_trust,
+	.ndo_set_vf_link_state = verna_set_vf_link_state,
+	.ndo_get_vf_config = verna_get_vf_config,
+	.ndo_get_vf_stats = verna_get_vf_stats,
 };
 
-static void verna_read_mac(struct verna_eth *eth)
+static void verna_mac_of_card(struct verna_eth *eth, u8 *mac)
 {
 	u32 lo = verna_reg_read(eth->vdev, VERNA_REG_MAC_LO);
 	u32 hi = verna_reg_read(eth->vdev, VERNA_REG_MAC_HI);
-	u8 mac[ETH_ALEN] = { lo, lo >> 8, lo >> 16, lo >> 24, hi, hi >> 8 };
 
+	put_unaligned_le32(lo, mac);
+	put_unaligned_le16(hi, mac + 4);
+}
+
+/**
+ * verna_mac_refresh - a VF that comes up again may have been given another address
+ * @eth: interface, attached; rtnl is held
+ */
+void verna_mac_refresh(struct verna_eth *eth)
+{
+	struct net_device *netdev = eth->netdev;
+	struct sockaddr addr = { .sa_family = netdev->type };
+
+	verna_mac_of_card(eth, addr.sa_data);
+	if (!is_valid_ether_addr(addr.sa_data) ||
+	    ether_addr_equal(netdev->perm_addr, addr.sa_data))
+		return;
+	ether_addr_copy(netdev->perm_addr, addr.sa_data);
+	if (dev_set_mac_address(netdev, &addr, NULL))
+		netdev_warn(netdev, "the new address %pM is refused\n", addr.sa_data);
+}
+
+static void verna_read_mac(struct verna_eth *eth)
+{
+	u8 mac[ETH_ALEN];
+
+	verna_mac_of_card(eth, mac);
 	if (is_valid_ether_addr(mac)) {
 		eth_hw_addr_set(eth->netdev, mac);
 		ether_addr_copy(eth->netdev->perm_addr, mac);
@@ -202,12 +239,17 @@ static int verna_eth_init(struct verna_eth *eth)
 	err = verna_rss_init(eth);
 	if (err)
 		goto free_filter;
+	err = verna_vfs_init(eth);
+	if (err)
+		goto free_rss;
 	err = -ENOMEM;
 	eth->wq = alloc_ordered_workqueue("verna-%s", 0, pci_name(verna_pdev(eth->vdev)));
 	if (!eth->wq)
-		goto free_rss;
+		goto free_vports;
 	return 0;
 
+free_vports:
+	kfree(eth->vports);
 free_rss:
 	verna_rss_free(eth);
 free_filter:
@@ -224,6 +266,7 @@ static void verna_eth_exit(struct verna_eth *eth)
 	cancel_delayed_work_sync(&eth->totals_work);
 	destroy_workqueue(eth->wq);
 	verna_steer_exit(eth);
+	kfree(eth->vports);
 	verna_rss_free(eth);
 	verna_filter_free(eth);
 	verna_coalesce_free(eth);

@@ -142,10 +142,13 @@ int verna_eth_resume(struct net_device *netdev)
 		err = verna_rss_replay(eth);
 	if (!err)
 		err = verna_steer_replay(eth);
+	if (!err)
+		err = verna_vfs_replay(eth);
 	if (!err && netif_running(netdev))
 		err = verna_eth_open_channels(eth);
 	if (!err) {
 		netif_device_attach(netdev);
+		verna_mac_refresh(eth);
 		queue_work(eth->wq, &eth->link_work);
 	}
 	rtnl_unlock();

@@ -29,6 +29,7 @@
 #include "hw/verna_queue.h"
 #include "hw/verna_rdma.h"
 #include "hw/verna_regs.h"
+#include "hw/verna_vport.h"
 
 #define VERNA_DRV_NAME		"verna"
 #define VERNA_ADEV_RDMA		"rdma"	/* full name: verna.rdma */
@@ -42,6 +43,7 @@ struct verna_dev;
  * @dev: block VERNA_CAP_DEV
  * @eth: block VERNA_CAP_ETH
  * @rdma: block VERNA_CAP_RDMA; @rdma.present is false if the card has none
+ * @vport: block VERNA_CAP_VPORT; @vport.present is false if there are no VFs
  *
  * Members are named as in hw/verna_caps.h.
  */
@@ -88,6 +90,10 @@ struct verna_caps {
 		u64 max_mr_size;
 		__be64 node_guid;
 	} rdma;
+	struct {
+		bool present;
+		u16 max_vfs;
+	} vport;
 };
 
 /**
@@ -141,7 +147,8 @@ struct verna_cmd_result {
 
 /*
  * Executes a command and sleeps until it is done. @cmd starts with a
- * struct verna_cmd_hdr of which the caller sets only the opcode; @len bytes (at
+ * struct verna_cmd_hdr of which the caller sets only the opcode, and the function if
+ * the command is about another one than its own (0 is the own one); @len bytes (at
  * most VERNA_CMD_SIZE) are copied, the rest is zero. @result may be NULL.
  *
  * Returns 0 or: -EINVAL (BAD_PARAM, BAD_STATE), -EOPNOTSUPP (BAD_OPCODE,
@@ -171,6 +178,10 @@ int verna_cmd_destroy(struct verna_dev *vdev, u16 opcode, u32 id);
  */
 int verna_cmd_query(struct verna_dev *vdev, u16 opcode, u32 group, u32 id,
 		    void *buf, size_t len);
+
+/* The same, of a command that is about @function and needs no group and id. */
+int verna_cmd_query_function(struct verna_dev *vdev, u16 opcode, u16 function, void *buf,
+			     size_t len);
 
 /*
  * Reads a counter group (enum verna_counter_group) of object @id as host values,

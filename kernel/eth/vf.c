@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verna: what the administrator says of VFs (ip link set PF vf N ...). A reset of the
+ * PF takes it from the card, so it is kept here, as the command that says all of it.
+ */
+#include <linux/etherdevice.h>
+
+#include "eth.h"
+
+/* Numbers of functions and vports of VFs; see hw/verna_vport.h. */
+static u16 verna_vf_function(int vf)
+{
+	return vf + 1;
+}
+
+static u32 verna_vf_vport(int vf)
+{
+	return verna_vf_function(vf) + 1;
+}
+
+static bool verna_vf_exists(struct verna_eth *eth, int vf)
+{
+	return eth->vports && vf >= 0 && vf < pci_num_vf(verna_pdev(eth->vdev));
+}
+
+/* What @change says is also in @all from now on. */
+static void verna_vf_keep(struct verna_cmd_set_vport *all,
+			  const struct verna_cmd_set_vport *change)
+{
+	u32 fields = le32_to_cpu(change->fields);
+
+	all->fields |= change->fields;
+	if (fields & VERNA_VPORT_SET_MAC)
+		ether_addr_copy(all->mac, change->mac);
+	if (fields & VERNA_VPORT_SET_VLAN) {
+		all->vlan = change->vlan;
+		all->qos = change->qos;
+	}
+	if (fields & VERNA_VPORT_SET_SPOOF_CHECK)
+		all->spoof_check = change->spoof_check;
+	if (fields & VERNA_VPORT_SET_TRUST)
+		all->trust = change->trust;
+	if (fields & VERNA_VPORT_SET_LINK)
+		all->link = change->link;
+	if (fields & VERNA_VPORT_SET_RATE)
+		all->max_kbps = change->max_kbps;
+}
+
+/* @change: fields and what they name are set. */
+static int verna_vf_change(struct net_device *netdev, int vf,
+			   struct verna_cmd_set_vport *change)
+{
+	struct verna_eth *eth = netdev_priv(netdev);
+	struct verna_cmd_result res;
+	int err;
+
+	if (!verna_vf_exists(eth, vf))
+		return -EINVAL;
+	change->hdr.opcode = cpu_to_le16(VERNA_CMD_SET_VPORT);
+	change->hdr.function = cpu_to_le16(verna_vf_function(vf));
+	err = verna_cmd_exec_quiet(eth->vdev, change, sizeof(*change), &res);
+	if (!err)
+		verna_vf_keep(&eth->vports[vf], change);
+	return err;
+}
+
+int verna_set_vf_mac(struct net_device *netdev, int vf, u8 *mac)
+{
+	struct verna_cmd_set_vport change = {
+		.fields = cpu_to_le32(VERNA_VPORT_SET_MAC),
+	};
+
+	ether_addr_copy(change.mac, mac);
+	return verna_vf_change(netdev, vf, &change);
+}
+
+int verna_set_vf_vlan(struct net_device *netdev, int vf, u16 vlan, u8 qos, __be16 proto)
+{
+	struct verna_cmd_set_vport change = {
+		.fields = cpu_to_le32(VERNA_VPORT_SET_VLAN),
+		.vlan = cpu_to_le16(vlan),
+		.qos = qos,
+	};
+
+	if (proto != htons(ETH_P_8021Q))
+		return -EPROTONOSUPPORT;
+	return verna_vf_change(netdev, vf, &change);
+}
+
+/* In Mbit/s. */
+int verna_set_vf_rate(struct net_device *netdev, int vf, int min, int max)
+{
+	struct verna_cmd_set_vport change = {
+		.fields = cpu_to_le32(VERNA_VPORT_SET_RATE),
+		.max_kbps = cpu_to_le32(max * 1000U),
+	};
+
+	if (min)
+		return -EOPNOTSUPP;
+	if (max < 0 || max > U32_MAX / 1000)
+		return -ERANGE;
+	return verna_vf_change(netdev, vf, &change);
+}
+
+int verna_set_vf_spoofchk(struct net_device *netdev, int vf, bool on)
+{
+	struct verna_cmd_set_vport change = {
+		.fields = cpu_to_le32(VERNA_VPORT_SET_SPOOF_CHECK),
+		.spoof_check = on,
+	};
+
+	return verna_vf_change(netdev, vf, &change);
+}
+
+int verna_set_vf_trust(struct net_device *netdev, int vf, bool on)
+{
+	struct verna_cmd_set_vport change = {
+		.fields = cpu_to_le32(VERNA_VPORT_SET_TRUST),
+		.trust = on,
+	};
+
+	return verna_vf_change(netdev, vf, &change);
+}
+
+static_assert(IFLA_VF_LINK_STATE_AUTO == (int)VERNA_VPORT_LINK_AUTO);
+static_assert(IFLA_VF_LINK_STATE_ENABLE == (int)VERNA_VPORT_LINK_UP);
+static_assert(IFLA_VF_LINK_STATE_DISABLE == (int)VERNA_VPORT_LINK_DOWN);
+
+int verna_set_vf_link_state(struct net_device *netdev, int vf, int state)
+{
+	struct verna_cmd_set_vport change = {
+		.fields = cpu_to_le32(VERNA_VPORT_SET_LINK),
+		.link = state,
+	};
+
+	if (state < IFLA_VF_LINK_STATE_AUTO || state > IFLA_VF_LINK_STATE_DISABLE)
+		return -EINVAL;
+	return verna_vf_change(netdev, vf, &change);
+}
+
+int verna_get_vf_config(struct net_device *netdev, int vf, struct ifla_vf_info *info)
+{
+	struct verna_eth *eth = netdev_priv(netdev);
+	struct verna_vport_state state;
+	int err;
+
+	if (!verna_vf_exists(eth, vf))
+		return -EINVAL;
+	err = verna_cmd_query_function(eth->vdev, VERNA_CMD_QUERY_VPORT,
+				       verna_vf_function(vf), &state, sizeof(state));
+	if (err < 0)
+		return err;
+	info->vf = vf;
+	ether_addr_copy(info->mac, state.mac);
+	info->vlan = le16_to_cpu(state.vlan);
+	info->qos = state.qos;
+	info->vlan_proto = htons(ETH_P_8021Q);
+	info->spoofchk = state.spoof_check;
+	info->trusted = state.trust;
+	info->linkstate = state.link;
+	info->min_tx_rate = 0;
+	info->max_tx_rate = le32_to_cpu(state.max_kbps) / 1000;
+	return 0;
+}
+
+int verna_get_vf_stats(struct net_device *netdev, int vf, struct ifla_vf_stats *stats)
+{
+	struct verna_eth *eth = netdev_priv(netdev);
+	u64 vport[VERNA_VPORT_NUM_COUNTERS];
+	u32 i;
+	int err;
+
+	if (!verna_vf_exists(eth, vf))
+		return -EINVAL;
+	err = verna_query_counters(eth->vdev, VERNA_COUNTERS_VPORT, verna_vf_vport(vf),
+				   vport, ARRAY_SIZE(vport));
+	if (err)
+		return err;
+	stats->rx_packets = vport[VERNA_VPORT_rx_frames];
+	stats->rx_bytes = vport[VERNA_VPORT_rx_bytes];
+	stats->multicast = vport[VERNA_VPORT_rx_multicast];
+	stats->broadcast = vport[VERNA_VPORT_rx_broadcast];
+	stats->rx_dropped = vport[VERNA_VPORT_rx_drop_full] +
+			    vport[VERNA_VPORT_rx_drop_oversize];
+	stats->tx_packets = vport[VERNA_VPORT_tx_frames];
+	stats->tx_bytes = vport[VERNA_VPORT_tx_bytes];
+	for (i = VERNA_VPORT_tx_drop_down; i <= VERNA_VPORT_tx_drop_nobody; i++)
+		stats->tx_dropped += vport[i];
+	return 0;
+}
+
+/**
+ * verna_vfs_replay - tell a card that was reset what it knew of its VFs
+ * @eth: interface; rtnl is held
+ *
+ * Return: 0 or an error of a command.
+ */
+int verna_vfs_replay(struct verna_eth *eth)
+{
+	u32 i, num = verna_caps(eth->vdev)->vport.max_vfs;
+	int err = 0;
+
+	for (i = 0; eth->vports && i < num && !err; i++)
+		if (eth->vports[i].fields)
+			err = verna_cmd_exec(eth->vdev, &eth->vports[i],
+					     sizeof(eth->vports[i]), NULL);
+	return err;
+}
+
+/**
+ * verna_vfs_init - room for what is said of VFs, if the card has any
+ * @eth: interface, not registered yet
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int verna_vfs_init(struct verna_eth *eth)
+{
+	const struct verna_caps *caps = verna_caps(eth->vdev);
+	u32 i;
+
+	if (!caps->vport.present)
+		return 0;
+	eth->vports = kcalloc(caps->vport.max_vfs, sizeof(*eth->vports), GFP_KERNEL);
+	if (!eth->vports)
+		return -ENOMEM;
+	for (i = 0; i < caps->vport.max_vfs; i++) {
+		eth->vports[i].hdr.opcode = cpu_to_le16(VERNA_CMD_SET_VPORT);
+		eth->vports[i].hdr.function = cpu_to_le16(verna_vf_function(i));
+	}
+	return 0;
+}
