@@ -18,8 +18,8 @@ class End:
     netdev: str = ""
     rdma: str = ""
 
-    def run(self, command: str, **options):
-        return self.guest.run(command, **options)
+    def run(self, command: str, *args, **options):
+        return self.guest.run(command, *args, **options)
 
     def popen(self, command: str, **options):
         return self.guest.popen(command, **options)

@@ -22,6 +22,7 @@ class Nic:
     model: str = "virtio-net-pci"
     mac: str = ""
     properties: dict = field(default_factory=dict)
+    port_options = ""  # of the root port that it is plugged into
 
     def arguments(self, index: int, bus: str) -> list[str]:
         kind, _, rest = self.backend.partition(",")
@@ -45,6 +46,11 @@ class Card:
     ctl: str = ""
     properties: dict = field(default_factory=dict)
     ident: str = ""
+
+    @property
+    def port_options(self) -> str:
+        """Room for the BARs of VFs, which firmware does not know of."""
+        return ",pref64-reserve=128M" if self.properties.get("vfs") else ""
 
     def arguments(self, index: int, bus: str) -> list[str]:
         self.ident = f"card{index}"

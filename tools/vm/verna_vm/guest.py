@@ -111,8 +111,10 @@ class Guest:
     def _device_arguments(self) -> list[str]:
         result = ["-device", "intel-iommu,intremap=on,caching-mode=on"] if self.iommu else []
         for index in range(len(self.devices) + SPARE_PORTS):
+            options = self.devices[index].port_options if index < len(self.devices) else ""
             result += ["-device", f"pcie-root-port,id=rp{index},chassis={index + 1},"
-                       f"slot={index + 1},addr={4 + index // 8:#x}.{index % 8},multifunction=on"]
+                       f"slot={index + 1},addr={4 + index // 8:#x}.{index % 8},multifunction=on"
+                       f"{options}"]
         for index, device in enumerate(self.devices):
             result += device.arguments(index, f"rp{index}")
         return result
