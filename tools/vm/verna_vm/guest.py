@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from . import accel as accelerators
-from . import tsc
+from . import apic, tsc
 from .agent import Agent, CommandFailed, GuestGone, Process, Result, shell_quote
 from .devices import Card, Nic
 from .launch import artefacts, die_with_parent, patience, program, with_sdk
@@ -20,7 +20,8 @@ from .qmp import Qmp
 # then the timer check panics, the clock is called unstable, and watchdogs bark at nothing.
 KERNEL_OPTIONS = ("console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off audit=0 "
                   "random.trust_cpu=on no_timer_check tsc=reliable watchdog_thresh=60 "
-                  "rcupdate.rcu_cpu_stall_timeout=120")
+                  "rcupdate.rcu_cpu_stall_timeout=120 sysrq_always_enabled=1")
+SLOW_BOOT = 30  # seconds after which it is asked whether an interrupt was lost
 SPARE_PORTS = 2  # empty root ports, for devices that a test plugs in later
 
 # What no guest may have in its kernel log; the text of some of these is a driver's own. A fault of
@@ -59,6 +60,7 @@ class Guest:
         self._qmp: Qmp | None = None
         self._keys: int | None = None  # the console's input
         self.booted_in = 0.0
+        self.boots_lost: list = []  # what _blocked_interrupts() said when it was booted anew
         self._ended_by_us = False
         self.console.unlink(missing_ok=True)
 
@@ -152,17 +154,39 @@ class Guest:
         return self
 
     def wait_ready(self, timeout: float = 120) -> "Guest":
-        """Waits until the guest's user space is up."""
-        end = time.monotonic() + timeout * patience(self.kernel)
+        """Waits until the guest's user space is up; boots anew if QEMU lost an interrupt."""
+        begin = time.monotonic()
+        end = begin + timeout * patience(self.kernel)
+        look, before = begin + SLOW_BOOT * patience(self.kernel), []
         while not self.agent.ready.wait(0.2):
             if not self.alive:
                 raise GuestGone(f"guest {self.name} ended while it booted; {self.last_words()}")
-            if time.monotonic() > end:
+            now = time.monotonic()
+            if now > look:
+                blocked = self._blocked_interrupts()
+                if blocked and blocked == before and not self.boots_lost:
+                    return self._boot_anew(blocked, timeout)
+                look, before = now + 2, blocked
+            if now > end:
                 self.ask_kernel()
                 raise TimeoutError(f"guest {self.name} did not boot within {timeout:g} s; "
                                    f"{self.last_words()}")
         self.booted_in = time.monotonic() - self._started
         return self
+
+    def _blocked_interrupts(self) -> list[tuple[int, list[int]]]:
+        """By processor that sleeps: vectors that will never be delivered again; see apic.py."""
+        def ask(words: str) -> str:
+            return self._qmp.command("human-monitor-command", command_line=words)
+        found = ((cpu, apic.blocked(ask(f"info lapic {cpu}")))
+                 for cpu in apic.halted(ask("info registers -a")))
+        return [(cpu, vectors) for cpu, vectors in found if vectors]
+
+    def _boot_anew(self, blocked: list, timeout: float) -> "Guest":
+        self.boots_lost.append(blocked)
+        print(f"guest {self.name}: QEMU lost an interrupt (CPU, vectors: {blocked}), booting anew")
+        self.kill()
+        return self.start(wait=False).wait_ready(timeout)
 
     @property
     def alive(self) -> bool:
