@@ -289,7 +289,7 @@ VERNA_ASSERT_SIZE(verna_cmd_create_ethq, 56);
  * @rate_kbps: limit in kbit/s over frames without FCS, 0: none
  * @burst_bytes: how far the queue may run ahead of @rate_kbps; 0: the card decides
  * @pace_kbps: the segments of one TSO or USO packet leave no faster, 0: at once
- * @weight: share among the queues of its class, 1..1024
+ * @weight: share among the function's queues of its class, 1..1024
  * @tclass: traffic class, 0..max_tx_classes - 1
  * @reserved: zero
  *

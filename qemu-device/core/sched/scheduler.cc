@@ -14,7 +14,7 @@ void Scheduler::wake(TxSource* source) {
 void Scheduler::make_runnable(TxSource* source) {
   if (source->state_ == TxSource::State::kRunnable) return;
   source->state_ = TxSource::State::kRunnable;
-  classes_[class_of(*source)].add(source);
+  classes_[class_of(*source)].add(source, &part_of(*source));
 }
 
 void Scheduler::make_polled(TxSource* source) {
@@ -36,10 +36,9 @@ void Scheduler::take_off(TxSource* source) {
   source->state_ = TxSource::State::kIdle;
 }
 
-/// Who has nothing to send saves nothing, but what it sent too much is not forgotten.
 void Scheduler::make_idle(TxSource* source) {
   take_off(source);
-  source->deficit_ = std::min<int64_t>(source->deficit_, 0);
+  source->credit.drop_savings();
 }
 
 void Scheduler::park(TxSource* source, Nanos until) {
@@ -62,17 +61,15 @@ void Scheduler::remove(TxSource* source) {
   take_off(source);
   if (source->polled_) std::erase(polled_, source);
   source->polled_ = false;
-  if (source->weight_ != 1) classes_[class_of(*source)].remove_weight(source->weight_);
-  source->weight_ = 1;
+  part_of(*source).sources.set_weight(source, 1);
 }
 
 void Scheduler::configure(TxSource* source, const TxQueueSetup& setup) {
   const bool has_work = source->state_ != TxSource::State::kIdle;
   take_off(source);
-  if (source->weight_ != 1) classes_[source->tclass_].remove_weight(source->weight_);
+  part_of(*source).sources.set_weight(source, 1);
   source->tclass_ = setup.tclass;
-  source->weight_ = setup.weight;
-  if (source->weight_ != 1) classes_[source->tclass_].add_weight(source->weight_);
+  part_of(*source).sources.set_weight(source, setup.weight);
   source->shaper_.configure(setup.rate_kbps, setup.burst_bytes, now_);
   source->burst_bytes_ = setup.burst_bytes;
   if (has_work) make_runnable(source);
@@ -82,26 +79,28 @@ void Scheduler::limit(TxGroup* group, uint32_t kbps) {
   group->shaper.configure(kbps, 0, now_);
   std::vector<TxSource*> waiting;
   for (const Parked& p : parked_)
-    if (p.source->group_ == group) waiting.push_back(p.source);
+    if (&group_of(*p.source) == group) waiting.push_back(p.source);
   for (TxSource* source : waiting) {
     take_off(source);
     make_runnable(source);  // and finds out how long it has to wait now
   }
 }
 
+void Scheduler::share(TxGroup* group, uint16_t weight) {
+  for (size_t i = 0; i < group->parts.size(); i++) classes_[i].share(&group->parts[i], weight);
+}
+
 /// When a source may send by its own rate and that of its group.
 Nanos Scheduler::ready_at(const TxSource& source) {
-  const Nanos own = source.shaper_.ready_at();
-  return source.group_ ? std::max(own, source.group_->shaper.ready_at()) : own;
+  return std::max(source.shaper_.ready_at(), group_of(source).shaper.ready_at());
 }
 
 uint32_t Scheduler::allowance(const TxSource& source, Nanos now) {
-  const uint32_t own = source.shaper_.allowance(now);
-  return source.group_ ? std::min(own, source.group_->shaper.allowance(now)) : own;
+  return std::min(source.shaper_.allowance(now), group_of(source).shaper.allowance(now));
 }
 
 TxQueueSetup Scheduler::setup_of(const TxSource& source) const {
-  return {class_of(source), source.weight_, source.shaper_.kbps(), source.burst_bytes_};
+  return {class_of(source), source.weight(), source.shaper_.kbps(), source.burst_bytes_};
 }
 
 void Scheduler::configure_classes(const TxClassSetup& setup, uint8_t rdma_class) {
@@ -110,7 +109,7 @@ void Scheduler::configure_classes(const TxClassSetup& setup, uint8_t rdma_class)
     old.for_each([&](TxSource* source) {
       if (source->kind_ != TxSource::Kind::kRdma) return;
       old.remove(source);
-      classes_[rdma_class].add(source);
+      classes_[rdma_class].add(source, &group_of(*source).parts[rdma_class]);
     });
     rdma_class_ = rdma_class;
   }
@@ -169,24 +168,20 @@ uint32_t Scheduler::take_turn(TxClass* tclass, uint32_t byte_budget, Nanos now) 
     park(source, ready);
     return 0;
   }
-  const auto right = static_cast<uint32_t>(source->deficit_);
-  Turn turn{};
-  turn.budget =
-      std::min({byte_budget, right, TxClasses::allowance(*tclass, now), allowance(*source, now)});
-  turn.cut = turn.budget < right;
+  TxTurn turn{};
+  turn.budget = std::min({byte_budget, tclass->right_of(*source),
+                          TxClasses::allowance(*tclass, now), allowance(*source, now)});
   turn.result = source->transmit(turn.budget, now);
   turn.sent = std::exchange(source->sent_, 0) + std::exchange(copied_, 0);
   end_turn(tclass, source, turn, now);
-  if (turn.result == TxSource::Result::kMore && turn.sent > 0)
-    return std::max(turn.budget, static_cast<uint32_t>(turn.sent));
-  return kIdleCost;
+  return turn.cost();
 }
 
-void Scheduler::end_turn(TxClass* tclass, TxSource* source, const Turn& turn, Nanos now) {
-  source->deficit_ -= static_cast<int64_t>(turn.sent);
+void Scheduler::end_turn(TxClass* tclass, TxSource* source, const TxTurn& turn, Nanos now) {
+  tclass->end_turn(source, turn);
   if (turn.sent > 0) source->served_ = turns_ + 1;
   source->shaper_.charge(turn.sent, now);
-  if (source->group_) source->group_->shaper.charge(turn.sent, now);
+  group_of(*source).shaper.charge(turn.sent, now);
   switch (turn.result) {
     case TxSource::Result::kWireFull:
       wire_full_ = true;
@@ -198,8 +193,6 @@ void Scheduler::end_turn(TxClass* tclass, TxSource* source, const Turn& turn, Na
       park(source, source->later_);
       break;
     case TxSource::Result::kMore:
-      // A turn that was cut short goes on, unless the source sends nothing with it.
-      if (!turn.cut || turn.sent == 0 || source->deficit_ <= 0) tclass->next();
       break;
   }
   classes_.charge(tclass, turn.sent, now);

@@ -9,7 +9,7 @@
 
 namespace verna {
 
-/// Largest weight of a queue or a class.
+/// Largest weight of a queue, a group or a class.
 inline constexpr uint16_t kMaxTxWeight = 1024;
 
 /// How one queue is served; see verna_cmd_modify_txq.
@@ -20,12 +20,12 @@ struct TxQueueSetup {
   uint32_t burst_bytes = 0;
 };
 
-/// Lets sources send in turn: classes by priority and weight, queues of a class by weight, each
-/// within its rate. A source that must wait for its rate is parked until it may go on, and
-/// next_deadline() tells when that is. One that finds the wire full keeps its turn until
-/// there is room, so that frames of no size are put at a disadvantage. It also keeps the list of
-/// sources that were active lately and are polled without a doorbell; one that stays idle is armed
-/// and leaves the list.
+/// Lets sources send in turn: classes by priority and weight, the groups of a class by weight, the
+/// queues of a group by weight, each within its rate. A source that must wait for its rate is
+/// parked until it may go on, and next_deadline() tells when that is. One that finds the wire full
+/// keeps its turn until there is room, so that frames of no size are put at a disadvantage. It also
+/// keeps the list of sources that were active lately and are polled without a doorbell; one that
+/// stays idle is armed and leaves the list.
 class Scheduler {
  public:
   /// Something happened that may give `source` work (doorbell, acknowledgement, timer, response).
@@ -40,6 +40,9 @@ class Scheduler {
   void configure(TxSource* source, const TxQueueSetup& setup);
   /// What all sources of `group` send together does not exceed `kbps`, 0: no limit.
   void limit(TxGroup* group, uint32_t kbps);
+  /// The weight of `group` among groups, at first 1, in every class. It gets 1 again before it
+  /// goes.
+  void share(TxGroup* group, uint16_t weight);
   /// `rdma_class` is that of all queue pairs.
   void configure_classes(const TxClassSetup& setup, uint8_t rdma_class);
   /// Classes as after power-on. Sources are gone by then, or go on with their own settings.
@@ -77,7 +80,6 @@ class Scheduler {
   const TxClasses::All& classes() const { return classes_.all(); }
 
  private:
-  static constexpr uint32_t kIdleCost = 4096;  // charged for a turn that ended for lack of work
   static constexpr uint32_t kIdlePolls = 256;  // then a source is armed
   static constexpr size_t kMaxPolled = 64;     // beyond it sources need their doorbells
   /// Earliest on top; of those that wait for the same, as a group does, who was served least
@@ -90,16 +92,12 @@ class Scheduler {
       return when != other.when ? when > other.when : served > other.served;
     }
   };
-  /// What a turn came to.
-  struct Turn {
-    uint32_t budget;  // that it was given
-    bool cut;         // less than it has a right to
-    uint64_t sent;
-    TxSource::Result result;
-  };
-
   uint8_t class_of(const TxSource& source) const {
     return source.kind_ == TxSource::Kind::kRdma ? rdma_class_ : source.tclass_;
+  }
+  TxGroup& group_of(const TxSource& source) { return source.group_ ? *source.group_ : ungrouped_; }
+  TxGroup::Part& part_of(const TxSource& source) {
+    return group_of(source).parts[class_of(source)];
   }
   void make_runnable(TxSource* source);
   void make_polled(TxSource* source);
@@ -107,17 +105,18 @@ class Scheduler {
   void park(TxSource* source, Nanos until);
   void release_parked(Nanos now);
   void take_off(TxSource* source);
-  static Nanos ready_at(const TxSource& source);
-  static uint32_t allowance(const TxSource& source, Nanos now);
+  Nanos ready_at(const TxSource& source);
+  uint32_t allowance(const TxSource& source, Nanos now);
   void poll_sources(Nanos now);
   enum class Before { kNobody, kIdle, kWork };
   Before poll_those_before(const TxClass& tclass, Nanos now);
   bool retire(TxSource* source, Nanos now);
   uint32_t take_turn(TxClass* tclass, uint32_t byte_budget, Nanos now);
   bool serve(int64_t* byte_budget, Nanos now);
-  void end_turn(TxClass* tclass, TxSource* source, const Turn& turn, Nanos now);
+  void end_turn(TxClass* tclass, TxSource* source, const TxTurn& turn, Nanos now);
 
   TxClasses classes_;
+  TxGroup ungrouped_;  // of those that joined none
   uint8_t rdma_class_ = 0;
   std::vector<Parked> parked_;  // a heap
   std::vector<TxSource*> polled_;

@@ -1,66 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sched/tx_class.h"
 
-#include <limits>
-
 namespace verna {
 
-void TxClass::add(TxSource* source) {
-  if (!head_) {
-    source->next_ = source->prev_ = source;
-    head_ = source;
-    began_ = false;
-  } else {
-    source->next_ = head_;
-    source->prev_ = head_->prev_;
-    head_->prev_->next_ = source;
-    head_->prev_ = source;
+void TxClass::add(TxSource* source, TxGroup::Part* part) {
+  if (part->sources.empty()) {
+    part->cost = 0;
+    groups_.add(part);
   }
+  part->sources.add(source);
+  source->part_ = part;
   size_++;
 }
 
 void TxClass::remove(TxSource* source) {
-  source->prev_->next_ = source->next_;
-  source->next_->prev_ = source->prev_;
-  if (source == head_) {
-    head_ = size_ > 1 ? source->next_ : nullptr;
-    began_ = false;
-  }
-  source->next_ = source->prev_ = nullptr;
+  TxGroup::Part* part = source->part_;
+  part->sources.remove(source);
+  source->part_ = nullptr;
   size_--;
-}
-
-void TxClass::remove_weight(uint16_t w) {
-  const auto it = weights_.find(w);
-  if (it != weights_.end() && --it->second == 0) weights_.erase(it);
-}
-
-void TxClass::next() {
-  head_ = head_->next_;
-  began_ = false;
+  if (!part->sources.empty()) return;
+  groups_.remove(part);
+  part->credit.drop_savings();
 }
 
 TxSource* TxClass::current() {
-  for (size_t tried = 0;; tried++) {
-    if (!began_) {
-      // Bounds what one saves that has turns but sends less than it may.
-      const int64_t quantum_now = quantum(*head_);
-      head_->deficit_ = std::min(head_->deficit_ + quantum_now, 4 * quantum_now);
-      began_ = true;
-    }
-    if (head_->deficit_ > 0) return head_;
-    next();
-    if (tried >= size_) pass_idle_rounds();
-  }
+  auto* part = static_cast<TxGroup::Part*>(groups_.current());
+  return static_cast<TxSource*>(part->sources.current());
 }
 
-/// Everybody has sent more than its share: as many rounds at once as nobody could use.
-void TxClass::pass_idle_rounds() {
-  int64_t rounds = std::numeric_limits<int64_t>::max();
-  for_each([&](const TxSource* s) {
-    rounds = std::min(rounds, std::max<int64_t>(0, -s->deficit_) / quantum(*s));
-  });
-  for_each([&](TxSource* s) { s->deficit_ += rounds * quantum(*s); });
+uint32_t TxClass::right_of(const TxSource& source) const {
+  const int64_t own = source.credit.bytes();
+  return static_cast<uint32_t>(alone() ? own : std::min(own, source.part_->credit.bytes()));
+}
+
+void TxClass::end_turn(TxSource* source, const TxTurn& turn) {
+  TxGroup::Part* part = source->part_;
+  source->credit.charge(turn.sent);
+  const int64_t left = source->credit.bytes();
+  const bool cut = turn.budget < left + static_cast<int64_t>(turn.sent);
+  if (turn.result == TxSource::Result::kMore && (!cut || turn.sent == 0 || left <= 0))
+    part->sources.next();
+  if (!alone()) charge_group(part, turn);
+}
+
+void TxClass::charge_group(TxGroup::Part* part, const TxTurn& turn) {
+  part->credit.charge(turn.sent);
+  if (turn.result != TxSource::Result::kWireFull) part->cost += turn.cost();
+  if (part->credit.bytes() > 0 && part->cost < kMaxCost) return;
+  part->cost = 0;
+  groups_.next();
 }
 
 }  // namespace verna

@@ -1,71 +1,79 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A traffic class: which of its queues sends next.
+// A traffic class: which of its sources sends next.
 #pragma once
 
-#include <map>
-
+#include "sched/tx_group.h"
 #include "sched/tx_source.h"
 
 namespace verna {
 
-/// Bytes of a turn of the heaviest; lighter ones get their part of it.
-inline constexpr uint32_t kQuantum = 16384;
+/// What the turn of a source came to.
+struct TxTurn {
+  static constexpr uint32_t kIdleCost = 4096;  // of one that ended for lack of work
 
-/// What one of weight `weight` gets for a round if the heaviest has `heaviest`.
-inline uint32_t quantum_of(uint32_t weight, uint32_t heaviest) {
-  return std::max<uint32_t>(1, kQuantum * weight / heaviest);
-}
+  uint32_t budget;  // bytes that it was given
+  uint64_t sent;
+  TxSource::Result result;
 
-/// Deficit round robin by weight over the sources of a class that have something to send. Bytes
-/// that were sent are what counts, so that neither the size of frames nor the length of turns
-/// matters.
+  /// Bytes that stand for the work that it was.
+  uint32_t cost() const {
+    if (result != TxSource::Result::kMore || sent == 0) return kIdleCost;
+    return std::max(budget, static_cast<uint32_t>(sent));
+  }
+};
+
+/// First the groups of a class take turns, then the sources of a group, both deficit round robin by
+/// weight over those that have something to send. So the number of sources gives a group nothing.
+/// The turn of a source that is cut short, because that of its group ends, goes on in the group's
+/// next one. A group that is alone shares with nobody: then turns are those of its sources only,
+/// and what it sends is not held against it later.
 class TxClass {
  public:
   TxClass() = default;
   TxClass(const TxClass&) = delete;
   TxClass& operator=(const TxClass&) = delete;
 
-  /// It has something to send; its turn comes after that of all others.
-  void add(TxSource* source);
+  /// `source`, of the group that `part` is of, has something to send; its turn comes after that of
+  /// all others of the group, that of a group after all other groups.
+  void add(TxSource* source, TxGroup::Part* part);
   /// It has not any more. It must have been added.
   void remove(TxSource* source);
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
 
-  /// Whose turn it is; its deficit is positive. There must be one.
+  /// Whose turn it is. There must be one.
   TxSource* current();
-  /// The turn of the current one is over; it stays.
-  void next();
+  /// Bytes that the current one may send, at least 1.
+  uint32_t right_of(const TxSource& source) const;
+  /// The current one had its turn. It stays; a turn that was cut short goes on, unless the source
+  /// sends nothing with it.
+  void end_turn(TxSource* source, const TxTurn& turn);
   /// Calls `f` for each source; it may remove that one.
   template <typename F>
   void for_each(F f) {
-    TxSource* source = head_;
-    for (size_t i = size_; i > 0; i--) {
-      TxSource* after = source->next_;
-      f(source);
-      source = after;
-    }
+    groups_.for_each([&](TxMember* part) {
+      static_cast<TxGroup::Part*>(part)->sources.for_each(
+          [&](TxMember* source) { f(static_cast<TxSource*>(source)); });
+    });
   }
-
-  /// Who has another weight than 1 says so, also while it has nothing to send.
-  void add_weight(uint16_t w) { weights_[w]++; }
-  void remove_weight(uint16_t w);
+  /// The weight of a group among groups.
+  void share(TxGroup::Part* part, uint16_t w) { groups_.set_weight(part, w); }
 
   // Of the class among classes.
   uint16_t weight = 0;  // 0: strict
-  int64_t deficit = 0;
+  TxCredit credit;
   Shaper shaper;
 
  private:
-  uint32_t quantum(const TxSource& source) const {
-    return quantum_of(source.weight_, weights_.empty() ? 1 : weights_.rbegin()->first);
-  }
-  void pass_idle_rounds();
+  /// Cost of turns of sources after which that of their group is over, too, however little they
+  /// sent.
+  static constexpr uint32_t kMaxCost = 16 * TxTurn::kIdleCost;
 
-  TxSource* head_ = nullptr;  // of a ring: whose turn it is
-  size_t size_ = 0;
-  bool began_ = false;                    // head_ got its quantum
-  std::map<uint16_t, uint32_t> weights_;  // how many have it; all others have weight 1
+  bool alone() const { return groups_.size() == 1; }
+  void charge_group(TxGroup::Part* part, const TxTurn& turn);
+
+  TxRing groups_;    // those with runnable sources
+  size_t size_ = 0;  // of all of them
 };
 
 }  // namespace verna

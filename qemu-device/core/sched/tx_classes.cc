@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sched/tx_classes.h"
 
-#include <limits>
-
 namespace verna {
 
 void TxClasses::configure(const TxClassSetup& setup, Nanos now) {
@@ -12,7 +10,7 @@ void TxClasses::configure(const TxClassSetup& setup, Nanos now) {
     TxClass& c = classes_[i];
     if (c.shaper.kbps() != setup.max_kbps[i]) c.shaper.configure(setup.max_kbps[i], 0, now);
     c.weight = setup.weight[i];
-    c.deficit = 0;
+    c.credit = {};
     heaviest_ = std::max(heaviest_, c.weight);
   }
 }
@@ -35,21 +33,16 @@ TxClass* TxClasses::choose_weighted(Nanos now) {
       continue;
     }
     idle = 0;
-    if (!began_) c.deficit = std::min(c.deficit + quantum(c), 4 * int64_t{quantum(c)});
+    if (!began_) c.credit.begin_turn(quantum(c));
     began_ = true;
-    if (c.deficit > 0) return &c;
-    if (tried >= classes_.size()) pass_idle_rounds(now);
+    if (c.credit.bytes() > 0) return &c;
+    if (tried < classes_.size()) continue;
+    pass_idle_rounds([&](auto f) {
+      for (TxClass& each : classes_)
+        if (competes(each, now)) f(each.credit, quantum(each));
+    });
   }
   return nullptr;
-}
-
-/// As in a class: rounds in which nobody could send.
-void TxClasses::pass_idle_rounds(Nanos now) {
-  int64_t rounds = std::numeric_limits<int64_t>::max();
-  for (const TxClass& c : classes_)
-    if (competes(c, now)) rounds = std::min(rounds, std::max<int64_t>(0, -c.deficit) / quantum(c));
-  for (TxClass& c : classes_)
-    if (competes(c, now)) c.deficit += rounds * quantum(c);
 }
 
 bool TxClasses::can_send(Nanos now) const {
@@ -73,15 +66,15 @@ size_t TxClasses::num_runnable() const {
 void TxClasses::charge(TxClass* tclass, uint64_t sent, Nanos now) {
   tclass->shaper.charge(sent, now);
   if (tclass->weight == 0) return;
-  tclass->deficit -= static_cast<int64_t>(sent);
-  // Who has nothing to send saves nothing.
-  if (tclass->empty()) tclass->deficit = std::min<int64_t>(tclass->deficit, 0);
+  tclass->credit.charge(sent);
+  if (tclass->empty()) tclass->credit.drop_savings();
 }
 
 uint32_t TxClasses::allowance(const TxClass& tclass, Nanos now) {
   const uint32_t rate = tclass.shaper.allowance(now);
   if (tclass.weight == 0) return rate;
-  return static_cast<uint32_t>(std::min<int64_t>(rate, std::max<int64_t>(1, tclass.deficit)));
+  return static_cast<uint32_t>(
+      std::min<int64_t>(rate, std::max<int64_t>(1, tclass.credit.bytes())));
 }
 
 bool TxClasses::goes_before(size_t other, const TxClass& tclass) const {

@@ -48,7 +48,6 @@ class TxClasses {
   }
   static bool competes(const TxClass& c, Nanos now) { return c.weight != 0 && ready(c, now); }
   TxClass* choose_weighted(Nanos now);
-  void pass_idle_rounds(Nanos now);
   uint32_t quantum(const TxClass& c) const { return quantum_of(c.weight, heaviest_); }
 
   All classes_;

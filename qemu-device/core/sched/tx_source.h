@@ -7,16 +7,12 @@
 #include "base/types.h"
 #include "hw/verna_eth.h"
 #include "sched/shaper.h"
+#include "sched/tx_group.h"
 
 namespace verna {
 
-/// Sources that have a rate in common, those of a function.
-struct TxGroup {
-  Shaper shaper;
-};
-
 /// A queue that sends: an Ethernet TX queue or a queue pair (its requester and responder).
-class TxSource {
+class TxSource : private TxMember {
  public:
   enum class Result {
     kIdle,      // nothing to send now; wake() when there is
@@ -27,7 +23,7 @@ class TxSource {
   enum class Kind { kEthernet, kRdma };
   explicit TxSource(Kind kind = Kind::kEthernet) : kind_(kind) {}
   virtual ~TxSource() = default;
-  /// Before it sends. The group outlives it.
+  /// Before it is configured and sends. The group outlives it.
   void join(TxGroup& group) { group_ = &group; }
 
   /// Reads the producer index. True: there is something to send now.
@@ -62,16 +58,13 @@ class TxSource {
   uint32_t idle_polls_ = 0;
   uint64_t sent_ = 0;  // bytes since the scheduler asked last
   Nanos later_ = 0;
-  TxSource* next_ = nullptr;  // in the ring of its class
-  TxSource* prev_ = nullptr;
 
   uint8_t tclass_ = 0;  // of an Ethernet queue; queue pairs share one
-  uint16_t weight_ = 1;
-  int64_t deficit_ = 0;  // bytes that it may send in this turn; negative: has sent too many
   Shaper shaper_;
-  TxGroup* group_ = nullptr;
-  uint64_t served_ = 0;       // turn in which it sent last
-  uint32_t burst_bytes_ = 0;  // as it was configured
+  TxGroup* group_ = nullptr;       // null: the one of all that joined none
+  TxGroup::Part* part_ = nullptr;  // null: it is not runnable
+  uint64_t served_ = 0;            // turn in which it sent last
+  uint32_t burst_bytes_ = 0;       // as it was configured
 };
 
 }  // namespace verna

@@ -60,16 +60,19 @@ struct FakeSource : TxSource {
 struct SchedulerRig {
   explicit SchedulerRig(double wire_gbps = 10) : ns_per_byte(8 / wire_gbps) {}
 
-  FakeSource* add(FakeSource* source, const TxQueueSetup& setup = {},
-                  uint64_t backlog = ~0ull >> 1) {
+  FakeSource* add(FakeSource* source, const TxQueueSetup& setup = {}, uint64_t backlog = kEndless) {
+    scheduler.set_now(now);
+    scheduler.configure(source, setup);
+    return start(source, backlog);
+  }
+  /// As add(), but of one that is not configured, as queue pairs are.
+  FakeSource* start(FakeSource* source, uint64_t backlog = kEndless) {
     source->backlog = backlog;
     source->may_send = [this](uint32_t len) {
       if (wire_free_at > static_cast<double>(now) + kRoom) return false;
       wire_free_at = std::max(wire_free_at, static_cast<double>(now)) + len * ns_per_byte;
       return true;
     };
-    scheduler.set_now(now);
-    scheduler.configure(source, setup);
     scheduler.wake(source);
     return source;
   }
@@ -89,6 +92,7 @@ struct SchedulerRig {
     }
   }
 
+  static constexpr uint64_t kEndless = ~0ull >> 1;
   static constexpr Nanos kRoom = 1000;
   double ns_per_byte;
   double wire_free_at = 0;
