@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A processor that an interrupt of QEMU's emulated APIC has lost its way to.
 
-About one boot in ten of a guest of ten CPUs stands still on a busy host: a processor sleeps while
-its APIC has the timer's interrupt in service, so that this one and all of lower priority wait, those
-of disks among them. No kernel sleeps in an interrupt's handler before it ended the interrupt: QEMU
-(10.0, TCG) has delivered one that never ran, or lost its end. Why is not known.
+A processor sleeps while its APIC has the timer's interrupt in service, so that this one and all of
+lower priority wait, those of disks among them: the write that ends it went astray. One boot in ten
+of a guest of ten CPUs stood still so before qemu-device/qom/patches/0003.
 """
 
 import re

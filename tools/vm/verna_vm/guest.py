@@ -60,7 +60,7 @@ class Guest:
         self._qmp: Qmp | None = None
         self._keys: int | None = None  # the console's input
         self.booted_in = 0.0
-        self.boots_lost: list = []  # what _blocked_interrupts() said when it was booted anew
+        self.boots_lost: list = []  # what blocked_interrupts() said when it was booted anew
         self._ended_by_us = False
         self.console.unlink(missing_ok=True)
 
@@ -163,7 +163,7 @@ class Guest:
                 raise GuestGone(f"guest {self.name} ended while it booted; {self.last_words()}")
             now = time.monotonic()
             if now > look:
-                blocked = self._blocked_interrupts()
+                blocked = self.blocked_interrupts()
                 if blocked and blocked == before and not self.boots_lost:
                     return self._boot_anew(blocked, timeout)
                 look, before = now + 2, blocked
@@ -174,7 +174,7 @@ class Guest:
         self.booted_in = time.monotonic() - self._started
         return self
 
-    def _blocked_interrupts(self) -> list[tuple[int, list[int]]]:
+    def blocked_interrupts(self) -> list[tuple[int, list[int]]]:
         """By processor that sleeps: vectors that will never be delivered again; see apic.py."""
         def ask(words: str) -> str:
             return self._qmp.command("human-monitor-command", command_line=words)
