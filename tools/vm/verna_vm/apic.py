@@ -16,7 +16,7 @@ def halted(registers: str) -> list[int]:
 
 
 def blocked(lapic: str) -> list[int]:
-    """Vectors that wait for themselves: in service and raised again, in what `info lapic` prints."""
+    """Vectors in service that were raised again, in what `info lapic` prints."""
     served, raised = ([int(word) for word in re.findall(r"\d+", line)] for line in
                       re.findall(r"^I[SR]R\t (.*)$", lapic, re.M)[:2])
     return [vector for vector in served if vector in raised]
