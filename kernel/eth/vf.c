@@ -29,6 +29,7 @@ static void verna_vf_keep(struct verna_cmd_set_vport *all,
 {
 	u32 fields = le32_to_cpu(change->fields);
 
+	all->hdr = change->hdr;
 	all->fields |= change->fields;
 	if (fields & VERNA_VPORT_SET_MAC)
 		ether_addr_copy(all->mac, change->mac);
@@ -216,16 +217,9 @@ int verna_vfs_replay(struct verna_eth *eth)
 int verna_vfs_init(struct verna_eth *eth)
 {
 	const struct verna_caps *caps = verna_caps(eth->vdev);
-	u32 i;
 
 	if (!caps->vport.present)
 		return 0;
 	eth->vports = kcalloc(caps->vport.max_vfs, sizeof(*eth->vports), GFP_KERNEL);
-	if (!eth->vports)
-		return -ENOMEM;
-	for (i = 0; i < caps->vport.max_vfs; i++) {
-		eth->vports[i].hdr.opcode = cpu_to_le16(VERNA_CMD_SET_VPORT);
-		eth->vports[i].hdr.function = cpu_to_le16(verna_vf_function(i));
-	}
-	return 0;
+	return eth->vports ? 0 : -ENOMEM;
 }

@@ -18,6 +18,10 @@ class End:
     netdev: str = ""
     rdma: str = ""
 
+    @property
+    def name(self) -> str:
+        return self.guest.name
+
     def run(self, command: str, *args, **options):
         return self.guest.run(command, *args, **options)
 

@@ -23,6 +23,12 @@ def carrier(end) -> bool:
     return end.run(f"cat /sys/class/net/{end.netdev}/carrier").out.strip() == "1"
 
 
+def bdf(end) -> str:
+    """The PCI address of the function behind an end's interface."""
+    path = f"/sys/class/net/{end.netdev}/device"
+    return end.run(f"basename $(readlink -f {path})", check=True).out.strip()
+
+
 def ping(end, address: str, count: int = 20, options: str = "-i 0.02") -> bool:
     """True if `count` pings were answered.
 
@@ -47,7 +53,7 @@ def rdma_side(end) -> Side:
 
 def _side_if_ready(end) -> Side | None:
     try:
-        return Side(end.guest, end.rdma, gid_index(end.guest, end.rdma, end.ip), end.ip)
+        return Side(end, end.rdma, gid_index(end, end.rdma, end.ip), end.ip)
     except LookupError:
         return None
 

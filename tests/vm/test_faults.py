@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from bench import perftest
 from conftest import ends_of
-from helpers import carrier, rdma_side, reachable, resources, wait_until
+from helpers import bdf, carrier, rdma_side, reachable, resources, wait_until
 from verna_vm.launch import artefacts, patience, program
 
 
@@ -38,10 +38,6 @@ def stop(*processes):
         if process.poll() is None:
             process.kill(9)
             process.wait(20)
-
-
-def bdf(end) -> str:
-    return end.run(f"basename $(readlink -f /sys/class/net/{end.netdev}/device)").out.strip()
 
 
 def works(a, b):
@@ -153,6 +149,9 @@ def test_set_link(two_guests):
     ("pcap=/nonexistent/dir/x", ("/nonexistent/dir/x",)),
     ("netdev=nosuch", ("nosuch",)),
     ("speed=0", ("speed", "0")),
+    ("vfs=65", ("vfs=65 is out of range, must be 0 to 64",)),
+    ("vfs=1,vf-vectors=0", ("vf-vectors=0 is out of range, must be 1 to 2048",)),
+    ("vfs=1,vf-uars=1", ("vf-uars=1 is out of range, must be 2 to 16384",)),
 ])
 def test_wrong_property_values(setup_paths, properties, words):
     """A clear message that names the property and its value; no card, no crash."""

@@ -7,7 +7,7 @@ import re
 import time
 
 import pytest
-from helpers import carrier, ethtool_stats, ping, wait_until
+from helpers import bdf, carrier, ethtool_stats, ping, wait_until
 
 FRAMES = "python3 /usr/local/lib/verna-tests/frames.py"
 GROUP_JOINED, GROUP_OTHER = "01:00:5e:00:00:77", "01:00:5e:00:00:78"
@@ -213,7 +213,7 @@ def test_a_socket_knows_its_napi(two_guests):
 # --- devlink: last, as these make the interface anew
 
 def pci(end) -> str:
-    return "pci/" + end.run(f"basename $(readlink /sys/class/net/{end.netdev}/device)").out.strip()
+    return f"pci/{bdf(end)}"
 
 
 def reporter(end, name: str) -> dict:

@@ -7,8 +7,8 @@ import time
 
 import pytest
 from bench import perftest
-from conftest import End, fail_on_trouble, folder_for
-from helpers import carrier, ping, rdma_side, reachable, repeatedly, wait_until
+from conftest import End, ends_of, fail_on_trouble, folder_for
+from helpers import bdf, carrier, ping, rdma_side, reachable, repeatedly, wait_until
 from verna_vm import Topology
 from verna_vm.agent import shell_quote
 
@@ -36,16 +36,6 @@ class Tenant(End):
     def popen(self, command: str, **options):
         return self.guest.popen(f"ip netns exec {self.space} {command}", **options)
 
-    def side(self) -> perftest.Side:
-        index = wait_until(self.gid_index, what=f"the GID of {self.ip}")
-        return perftest.Side(self, self.rdma, index, self.ip)
-
-    def gid_index(self) -> int | None:
-        try:
-            return perftest.gid_index(self, self.rdma, self.ip)
-        except LookupError:
-            return None
-
     def move_in(self) -> "Tenant":
         """Finds the interface, moves it into the namespace and gives it its addresses."""
         self.guest.run("udevadm settle", check=True)  # which gives them their names
@@ -63,11 +53,6 @@ class Tenant(End):
     def mac(self) -> str:
         link, = json.loads(self.run(f"ip -j link show {self.netdev}", check=True).out)
         return link["address"]
-
-
-def bdf(end) -> str:
-    path = end.guest.run(f"readlink -f /sys/class/net/{end.netdev}/device", check=True).out
-    return path.strip().rsplit("/", 1)[1]
 
 
 def numvfs(pf, count: int, **options):
@@ -92,9 +77,7 @@ def machines(request, repo, setup_paths):
         card, _ = net.link(a, b)
         card.properties = {"vfs": VFS, "vf-vectors": 3}
         net.start()
-        ends = (End(a, "10.0.7.1", "fd00:7::1").configure(),
-                End(b, "10.0.7.2", "fd00:7::2").configure())
-        yield ends
+        yield ends_of(a, b)
         fail_on_trouble(net, [])
 
 
@@ -153,7 +136,7 @@ def test_files_arrive(tenants):
                                            ("ib_send_lat", "-s 64 -n 200")])
 def test_rdma(tenants, tool, options):
     """Between tenants and the wire."""
-    peer, one, two = rdma_side(tenants[1]), tenants[2].side(), tenants[3].side()
+    peer, one, two = map(rdma_side, tenants[1:])
     for server, client in ((one, two), (peer, one), (two, peer)):
         assert perftest.run(tool, server, client, options).values
 
@@ -218,14 +201,14 @@ def test_mac_is_for_the_pf_to_say(tenants):
     reachable(one, peer)
 
 
-def heard(receiver, sender, source: str, tenant) -> bool:
-    """Whether a frame that says to be from `source` reaches the receiver."""
+def heard(receiver, sender, source: str) -> bool:
+    """Whether a frame of `sender` that says to be from `source` reaches the receiver."""
     counter = receiver.popen(f"{FRAMES} count {receiver.netdev}")
     counter.wait_for("ready")
     destination = receiver.run(f"cat /sys/class/net/{receiver.netdev}/address").out.strip()
     frame = f"bytes.fromhex('{destination}{source}88b5'.replace(':', '')) + bytes(86)"
     sender.run("python3 -c \"import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); "
-               f"s.bind(('{tenant.netdev}', 0)); s.send({frame})\"", check=True)
+               f"s.bind(('{sender.netdev}', 0)); s.send({frame})\"", check=True)
     time.sleep(1)
     counter.close_input()
     counter.wait(20)
@@ -242,12 +225,12 @@ def test_spoof_check_and_trust(tenants):
     assert vf_info(pf, 0)["spoofchk"] and not vf_info(pf, 0)["trust"]
     before = dropped(pf, 0)
     for receiver in (peer, two):
-        assert heard(receiver, one, one.mac, one)
-        assert not heard(receiver, one, STRANGE, one)
+        assert heard(receiver, one, one.mac)
+        assert not heard(receiver, one, STRANGE)
     assert dropped(pf, 0) == before + 2
     set_vf(pf, 0, "spoofchk off")
     try:
-        assert heard(peer, one, STRANGE, one) and heard(two, one, STRANGE, one)
+        assert heard(peer, one, STRANGE) and heard(two, one, STRANGE)
         set_vf(pf, 0, "trust on")
         own = one.mac
         one.run(f"ip link set {one.netdev} address {STRANGE}", check=True)

@@ -24,7 +24,8 @@ class CameEarly(CommandFailed):
 
 @dataclass
 class Side:
-    """One end: a guest, its RDMA device, the index of its GID and its address."""
+    """One end: a guest, or a place in it where commands run, its RDMA device, the index of its GID
+    and its address."""
     guest: object
     device: str
     gid: int

@@ -176,10 +176,8 @@ class Guest:
 
     def blocked_interrupts(self) -> list[tuple[int, list[int]]]:
         """By processor that sleeps: vectors that will never be delivered again; see apic.py."""
-        def ask(words: str) -> str:
-            return self._qmp.command("human-monitor-command", command_line=words)
-        found = ((cpu, apic.blocked(ask(f"info lapic {cpu}")))
-                 for cpu in apic.halted(ask("info registers -a")))
+        found = ((cpu, apic.blocked(self.hmp(f"info lapic {cpu}")))
+                 for cpu in apic.halted(self.hmp("info registers -a")))
         return [(cpu, vectors) for cpu, vectors in found if vectors]
 
     def _boot_anew(self, blocked: list, timeout: float) -> "Guest":
@@ -229,7 +227,7 @@ class Guest:
             os.write(self._keys, key.encode())
             time.sleep(1)
         time.sleep(2)
-        registers = self._qmp.command("human-monitor-command", command_line="info registers -a")
+        registers = self.hmp("info registers -a")
         with self.console.open("rb") as console:
             console.seek(before)
             answer = console.read().decode(errors="replace")
@@ -276,6 +274,10 @@ class Guest:
     def qmp(self, command: str, /, **arguments):
         """Runs a QMP command: guest.qmp("set_link", name="card0", up=False)."""
         return self._qmp.command(command, **arguments)
+
+    def hmp(self, words: str) -> str:
+        """Runs a command of the monitor for people; what it prints has no form that is promised."""
+        return self._qmp.command("human-monitor-command", command_line=words)
 
     def wait_event(self, name: str, /, timeout: float = 30, **data) -> dict:
         return self._qmp.wait_event(name, timeout * patience(self.kernel), **data)
