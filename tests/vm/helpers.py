@@ -8,6 +8,10 @@ import time
 from bench.perftest import Side, gid_index
 from verna_vm.launch import patience
 
+# perftest's queue pairs wait 67 ms for an acknowledgement, seven times. rxe in an emulated guest
+# was seen 0.9 s behind with what was outstanding, so whole windows sent anew; this is one second.
+RXE_TIME = "-u 18"
+
 
 def wait_until(condition, timeout: float = 20, what: str = "the condition"):
     """Polls `condition` until it holds; returns what it returned then."""
@@ -44,6 +48,13 @@ def reachable(end, peer, timeout: float = 20) -> None:
     """Waits until `peer` answers a ping."""
     wait_until(lambda: end.run(f"ping -c1 -W1 {peer.ip}", timeout=10).ok, timeout,
                f"a ping from {end.ip} to {peer.ip}")
+
+
+def wait_for_card(end) -> None:
+    """Waits until a card that was reset or plugged in has its interface and its RDMA device, with
+    the names that udev gives them: it hears of a device when that is already there."""
+    wait_until(lambda: "netdev" in end.guest.run("rdma link").out, 30, "the RDMA device")
+    end.guest.run("udevadm settle", check=True)
 
 
 def rdma_side(end) -> Side:

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from bench import perftest
 from conftest import ends_of
-from helpers import bdf, carrier, rdma_side, reachable, resources, wait_until
+from helpers import bdf, carrier, rdma_side, reachable, resources, wait_for_card, wait_until
 from verna_vm.launch import artefacts, patience, program
 
 
@@ -78,8 +78,7 @@ def test_function_level_reset_under_traffic(topology):
         processes = background_write(a, b)
         a.run(f"echo 1 > /sys/bus/pci/devices/{bdf(a)}/reset", timeout=30, check=True)
         stop(pings, *processes)
-        wait_until(lambda: "netdev" in a.run("udevadm settle; rdma link").out, 20,
-                   "the RDMA device after a reset")
+        wait_for_card(a)
         works(a, b)
 
 
@@ -93,8 +92,7 @@ def test_reset_ends_who_polls(topology):
     ended = client.wait(20)
     assert ended.rc != 0 and "status 5" in ended.out + ended.err, ended.out + ended.err
     stop(server)
-    wait_until(lambda: "netdev" in a.run("udevadm settle; rdma link").out, 20,
-               "the RDMA device after a reset")
+    wait_for_card(a)
     works(a, b)
 
 
@@ -112,8 +110,7 @@ def test_hot_unplug_and_replug_under_traffic(topology):
         assert not any(resources(b).values())
         a.guest.qmp("device_add", driver="verna", id=ident, bus="rp0", link=link,
                     mac=a.guest.devices[0].mac)
-        wait_until(lambda: "netdev" in a.run("udevadm settle; rdma link").out, 30,
-                   "the card after it was plugged in")
+        wait_for_card(a)
         works(a, b)
 
 

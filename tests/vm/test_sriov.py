@@ -8,7 +8,8 @@ import time
 import pytest
 from bench import perftest
 from conftest import End, ends_of, fail_on_trouble, folder_for
-from helpers import bdf, carrier, ping, rdma_side, reachable, repeatedly, wait_until
+from helpers import (bdf, carrier, ping, rdma_side, reachable, repeatedly, wait_for_card,
+                     wait_until)
 from verna_vm import Topology
 from verna_vm.agent import shell_quote
 
@@ -354,8 +355,7 @@ def test_unplug_with_vfs(tenants):
     assert not pf.guest.run("ls -d /sys/bus/pci/devices/*/virtfn*").out
     pf.guest.qmp("device_add", driver="verna", id=card.ident, bus="rp0", link=card.link,
                  mac=card.mac, vfs=VFS, vf_vectors=3)
-    wait_until(lambda: "netdev" in pf.guest.run("udevadm settle; rdma link").out, 30,
-               "the card after it was plugged in")
+    wait_for_card(pf)
     pf.configure()
     numvfs(pf, 1, check=True)
     reachable(pf, peer)

@@ -11,7 +11,7 @@ import pytest
 from bench import perftest
 from captures import icrc_check, tshark
 from conftest import End, fail_on_trouble, folder_for
-from helpers import hw_counter, ping, rdma_side, reachable
+from helpers import RXE_TIME, hw_counter, ping, rdma_side, reachable
 from verna_vm import Topology
 from verna_vm.agent import CommandFailed
 
@@ -19,10 +19,9 @@ VID = 5
 MAPPED = 3  # priority of the VLAN netdev: what rdma_cm makes of a type of service
 CHOSEN = 6  # priority that a program asks for as its service level
 
-# rxe may need longer for what is outstanding than the tools' time-out of 67 ms; -u 18 is a second.
 TOOLS = [
-    ("ib_write_bw", "-s 65536 -n 50 -u 18"), ("ib_read_bw", "-s 65536 -n 50 -u 18"),
-    ("ib_send_bw", "-s 65536 -n 50 -u 18"), ("ib_send_bw", "-c UD -s 1024 -n 200"),
+    ("ib_write_bw", f"-s 65536 -n 50 {RXE_TIME}"), ("ib_read_bw", f"-s 65536 -n 50 {RXE_TIME}"),
+    ("ib_send_bw", f"-s 65536 -n 50 {RXE_TIME}"), ("ib_send_bw", "-c UD -s 1024 -n 200"),
     ("ib_write_lat", f"-s 8 -n 100 --sl {CHOSEN}"), ("ib_atomic_lat", "-n 100"),
 ]
 
