@@ -6,28 +6,32 @@ import textwrap
 
 ICRC_CHECK = textwrap.dedent("""\
     import sys
+    from itertools import islice
+    from multiprocessing import Pool
     from scapy.all import Ether, RawPcapReader, load_contrib
     from scapy.layers.inet import IP
     from scapy.layers.inet6 import IPv6
     load_contrib("roce")
     from scapy.contrib.roce import BTH
+
+    def verdict(numbered):
+        number, raw = numbered
+        packet = Ether(raw)
+        if not ((IP in packet or IPv6 in packet) and BTH in packet):
+            return None
+        bth = packet[BTH]
+        raw = bytes(bth)
+        computed = bytes(bth.compute_icrc(raw[:-4]))
+        return "" if computed == raw[-4:] else f"frame {number} {computed.hex()} {raw[-4:].hex()}"
+
     capture, most = sys.argv[1], int(sys.argv[2])
     step = most and sum(1 for _ in RawPcapReader(capture)) // most or 1
-    good = bad = 0
-    for number, (raw, _) in enumerate(RawPcapReader(capture)):
-        if number % step:
-            continue
-        packet = Ether(raw)
-        if (IP in packet or IPv6 in packet) and BTH in packet:
-            bth = packet[BTH]
-            raw = bytes(bth)
-            computed = bth.compute_icrc(raw[:-4])
-            if bytes(computed) == raw[-4:]:
-                good += 1
-            else:
-                bad += 1
-                print("frame", number + 1, bytes(computed).hex(), raw[-4:].hex())
-    print("good", good, "bad", bad)
+    frames = enumerate((raw for raw, _ in RawPcapReader(capture)), 1)
+    with Pool() as pool:
+        all = [v for v in pool.imap(verdict, islice(frames, 0, None, step), 64) if v is not None]
+    bad = [v for v in all if v]
+    print(*bad, sep="\\n")
+    print("good", len(all) - len(bad), "bad", len(bad))
     """)
 
 

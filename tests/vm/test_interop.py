@@ -13,10 +13,10 @@ from helpers import RXE_TIME, rdma_side, reachable
 from verna_vm import Topology
 
 TOOLS = [
-    ("ib_send_bw", f"-s 65536 -n 100 {RXE_TIME}"), ("ib_write_bw", f"-s 65536 -n 100 {RXE_TIME}"),
-    ("ib_read_bw", f"-s 65536 -n 100 {RXE_TIME}"), ("ib_send_lat", "-s 8 -n 100"),
+    ("ib_send_bw", f"-s 65536 -n 40 {RXE_TIME}"), ("ib_write_bw", f"-s 65536 -n 40 {RXE_TIME}"),
+    ("ib_read_bw", f"-s 65536 -n 40 {RXE_TIME}"), ("ib_send_lat", "-s 8 -n 100"),
     ("ib_write_lat", "-s 8 -n 100"), ("ib_read_lat", "-s 8 -n 100"), ("ib_atomic_lat", "-n 100"),
-    ("ib_atomic_lat", "-n 100 -A CMP_AND_SWAP"), ("ib_send_bw", "-c UC -s 65536 -n 100"),
+    ("ib_atomic_lat", "-n 100 -A CMP_AND_SWAP"), ("ib_send_bw", "-c UC -s 65536 -n 40"),
     ("ib_send_bw", "-c UD -s 1024 -n 200"), ("ib_write_bw", "-s 1 -n 100"),
     ("ib_write_bw", f"-s 4097 -n 100 {RXE_TIME}"), ("ib_write_lat", "-R -s 8 -n 50"),
 ]
