@@ -317,7 +317,8 @@ class Guest:
         """The name of the guest's n-th network interface of a driver, in PCI order.
 
         It is udev's name, which an interface that has just appeared gets some time later."""
-        script = ('udevadm settle --timeout=30; for p in /sys/bus/pci/devices/*/net/* /sys/bus/virtio/devices/*/net/*; do '
+        script = ('udevadm settle --timeout=30; '
+                  'for p in /sys/bus/pci/devices/*/net/* /sys/bus/virtio/devices/*/net/*; do '
                   'd=$(readlink -f $p/device/driver) && echo "${d##*/} ${p##*/}"; done; :')
         names = [line.split()[1] for line in self.run(script, check=True).out.splitlines()
                  if line.split()[0] == driver]
