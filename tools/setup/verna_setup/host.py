@@ -16,6 +16,7 @@ NEEDED = {
     "debian-archive-keyring": "/usr/share/keyrings/debian-archive-keyring.gpg",
     "python3-pytest": "/usr/lib/python3/dist-packages/pytest/__init__.py",
     "python3-pytest-timeout": "/usr/lib/python3/dist-packages/pytest_timeout.py",
+    "python3-pytest-xdist": "/usr/lib/python3/dist-packages/xdist/__init__.py",
 }
 NEEDED_AS_USER = {"uidmap": "/usr/bin/newuidmap"}
 NEEDED_FOR_CHARTS = {
