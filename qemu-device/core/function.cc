@@ -3,6 +3,7 @@
 
 #include "ctrl/card_commands.h"
 #include "ctrl/describe.h"
+#include "ctrl/eswitch_commands.h"
 #include "ctrl/vport_commands.h"
 
 namespace verna {
@@ -38,8 +39,9 @@ Function::Function(const FunctionEnvironment& environment, const FunctionConfig&
       cap_eth_(ethernet_caps(eth_.limits())),
       cap_rdma_(rdma_caps(config.rdma, config.port.mac)),
       cap_vport_(vport_caps(config.max_vfs, Bridge::kMaxAddresses)),
+      cap_eswitch_(eswitch_caps()),
       regs_(bus_, id_, commands_, counters_, config.device, config.port.mac,
-            build_caps(cap_dev_, cap_eth_, cap_rdma_, cap_vport_)) {
+            build_caps(cap_dev_, cap_eth_, cap_rdma_, cap_vport_, cap_eswitch_)) {
   rdma_.set_mtu(eth_.mtu());
 }
 
@@ -112,10 +114,17 @@ void Function::ring(const DoorbellRing::Doorbell& doorbell, Nanos now) {
   if (!known) counters_.dev[VERNA_DEV_bad_doorbells]++;
 }
 
+/// It is for the PF to say.
+bool Function::is_about_card(const CommandBytes& command) const {
+  const uint16_t opcode = command.as<verna_cmd_hdr>().opcode;
+  return CardCommands::knows(opcode) || VportCommands::knows(opcode) ||
+         (env_.vswitch && EswitchCommands::knows(command));
+}
+
 CommandResult Function::execute(const CommandBytes& command, Nanos now) {
   const uint16_t opcode = command.as<verna_cmd_hdr>().opcode;
-  if (CardCommands::knows(opcode) || VportCommands::knows(opcode))
-    return is_pf() ? env_.card_command(command) : CommandResult::fail(VERNA_CMD_BAD_FUNCTION);
+  if (is_about_card(command))
+    return is_pf() ? env_.card_command(command, now) : CommandResult::fail(VERNA_CMD_BAD_FUNCTION);
   switch (opcode >> 8) {
     case VERNA_CMD_NOP >> 8:
       return device_commands_.execute(command);
@@ -194,7 +203,11 @@ bool Function::receive_vport(Nanos now) {
     const RxFrame frame = wire_->receive(max_frame());
     if (!frame.data) break;
     parse_packet(frame.data, frame.len, &packet_);
-    receive(packet_, now);
+    packet_.origin = env_.vswitch->port(id_).origin();
+    if (packet_.origin.is_function())
+      eth_.receive_undecided(packet_, *wire_counters_, now);
+    else
+      receive(packet_, now);
     wire_->release();
   }
   return frames != before;
@@ -272,7 +285,7 @@ void Function::reset() {
 std::string Function::control(const std::string& request) {
   return describe({env_.vswitch, id_, regs_, eqs_, cqs_, eth_, rdma_, counters_, loopback_counters_,
                    env_.scheduler, quota_, env_.timers, *wire_, env_.trace, cap_dev_, cap_eth_,
-                   cap_rdma_, cap_vport_},
+                   cap_rdma_, cap_vport_, cap_eswitch_},
                   request);
 }
 

@@ -29,7 +29,7 @@ struct FunctionEnvironment {
   Trace& trace;
   Rng& rng;
   /// Executes a command about what functions share. The header was checked.
-  std::function<CommandResult(const CommandBytes&)> card_command;
+  std::function<CommandResult(const CommandBytes&, Nanos now)> card_command;
 };
 
 struct FunctionConfig {
@@ -125,6 +125,7 @@ class Function {
 
  private:
   CommandResult execute(const CommandBytes& command, Nanos now);
+  bool is_about_card(const CommandBytes& command) const;
   void ring(const DoorbellRing::Doorbell& doorbell, Nanos now);
   CommandResult execute_eth(const CommandBytes& command, Nanos now);
   void repeat_rx_mode();
@@ -155,6 +156,7 @@ class Function {
   verna_cap_eth cap_eth_;
   verna_cap_rdma cap_rdma_;
   verna_cap_vport cap_vport_;
+  verna_cap_eswitch cap_eswitch_;
   RegFile regs_;
   PacketView packet_;           // the frame from switch or loopback that is being received
   bool loopback_left_ = false;  // the budget ended before the looped frames did

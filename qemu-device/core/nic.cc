@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ctrl/card_commands.h"
+#include "ctrl/eswitch_commands.h"
 #include "ctrl/vport_commands.h"
 #include "function.h"
 #include "function_config.h"
@@ -46,13 +47,18 @@ struct Nic::Impl {
   Nanos next_deadline(Nanos port_deadline, Nanos now);
 
   std::vector<std::unique_ptr<Function>> make_functions(HostBus& host);
-  CommandResult execute(const CommandBytes& command);
+  CommandResult execute(const CommandBytes& command, Nanos now);
+  void empty_pf_vport(Nanos now);
+  void set_switch_mode(verna_eswitch_mode mode, Nanos now);
+  void choose_wire(bool was_switching);
   void reset_vports();
   void vport_changed(FunctionId fn);
   bool is_there(FunctionId fn) const {
     return fn == 0 || (fn < functions.size() && vswitch->enabled(fn));
   }
-  bool switching() const { return active.size() > 1; }
+  bool switching() const {
+    return active.size() > 1 || (vswitch && vswitch->mode() == VERNA_ESWITCH_SWITCHDEV);
+  }
   template <typename Test>
   bool any(Test test) const {
     return std::any_of(active.begin(), active.end(), test);
@@ -72,6 +78,7 @@ struct Nic::Impl {
   PauseSender pause_sender;
   CardCommands card_commands;
   std::optional<VportCommands> vport_commands;
+  std::optional<EswitchCommands> eswitch_commands;
   PacketView packet;         // the frame that is being received
   bool frames_left = false;  // this run's budget ended before the frames did
   Nanos next_beat = 0;
@@ -100,15 +107,24 @@ Nic::Impl::Impl(const NicConfig& cfg, HostBus& host, Port& port, Rng seed)
   for (size_t fn = 1; fn < functions.size(); fn++) vfs.push_back(&functions[fn]->tx_group());
   vport_commands.emplace(pf.bus(), *vswitch, scheduler, std::move(vfs),
                          [this](FunctionId fn) { vport_changed(fn); });
+  eswitch_commands.emplace(pf.bus(), *vswitch, pf.eth().limits().max_queues,
+                           [this](verna_eswitch_mode mode, uint16_t queue, Nanos now) {
+                             set_switch_mode(mode, now);
+                             pf.eth().set_undecided_queue(queue);
+                           });
   reset_vports();
 }
 
 std::vector<std::unique_ptr<Function>> Nic::Impl::make_functions(HostBus& host) {
-  const FunctionEnvironment environment = {
-      host,          wire,
-      vswitch.get(), scheduler,
-      timers,        trace,
-      rng,           [this](const CommandBytes& command) { return execute(command); }};
+  const FunctionEnvironment environment = {host,
+                                           wire,
+                                           vswitch.get(),
+                                           scheduler,
+                                           timers,
+                                           trace,
+                                           rng,
+                                           [this](const CommandBytes& command, Nanos now) {
+        return execute(command, now); }};
   std::vector<std::unique_ptr<Function>> made;
   const uint16_t num_vfs = std::min(config.num_vfs, NicConfig::kMaxVfs);
   for (FunctionId fn = 0; fn <= num_vfs; fn++)
@@ -249,11 +265,32 @@ bool Nic::Impl::prepare_sleep(Nanos now) {
   return false;
 }
 
-CommandResult Nic::Impl::execute(const CommandBytes& command) {
+CommandResult Nic::Impl::execute(const CommandBytes& command, Nanos now) {
+  if (eswitch_commands && EswitchCommands::knows(command))
+    return eswitch_commands->execute(command, now);
   if (!VportCommands::knows(command.as<verna_cmd_hdr>().opcode))
     return card_commands.execute(command);
   return vport_commands ? vport_commands->execute(command)
                         : CommandResult::fail(VERNA_CMD_BAD_OPCODE);
+}
+
+/// What the PF's vport still has is the PF's, as it was decided.
+void Nic::Impl::empty_pf_vport(Nanos now) {
+  while (switching() && pf.receive_vport(now)) {
+  }
+}
+
+void Nic::Impl::set_switch_mode(verna_eswitch_mode mode, Nanos now) {
+  if (mode == vswitch->mode()) return;
+  empty_pf_vport(now);
+  const bool switched = switching();
+  vswitch->set_mode(mode);
+  choose_wire(switched);
+}
+
+/// Frames of the PF pass the switch, or do not, from now on.
+void Nic::Impl::choose_wire(bool was_switching) {
+  if (was_switching != switching()) pf.use_switch(switching());
 }
 
 /// A VF has what the administrator gave it, the PF its own.
@@ -293,15 +330,17 @@ void Nic::Impl::reset(FunctionId fn) {
   pause_sender.enable(false);
   for (Function* f : active) f->reset();
   scheduler.reset_classes();
-  if (vswitch) reset_vports();
+  if (!vswitch) return;
+  const bool switched = switching();
+  reset_vports();
+  vswitch->set_mode(VERNA_ESWITCH_LEGACY);
+  choose_wire(switched);
 }
 
 void Nic::Impl::set_num_vfs(size_t count, Nanos now) {
   count = std::min(count, functions.size() - 1);
   const bool switched = switching();
-  // What the PF's vport still has is the PF's.
-  while (switched && count == 0 && pf.receive_vport(now)) {
-  }
+  if (count == 0) empty_pf_vport(now);
   for (FunctionId fn = 1; fn < functions.size(); fn++) {
     if (vswitch->enabled(fn) == (fn <= count)) continue;
     functions[fn]->reset();
@@ -311,7 +350,7 @@ void Nic::Impl::set_num_vfs(size_t count, Nanos now) {
   next_beat = 0;
   active.resize(1);
   for (FunctionId fn = 1; fn <= count; fn++) active.push_back(functions[fn].get());
-  if (switched != switching()) pf.use_switch(switching());
+  choose_wire(switched);
 }
 
 Nic::Nic(const NicConfig& config, HostBus& bus, Port& port, Rng rng)

@@ -19,7 +19,8 @@ GROUPS = {
              "`rx_pause` and `rx_drop_*`. A VF's port is its vport."),
     "VPORT": ("Vport", "Every frame that enters the embedded switch is in `tx_frames` of the vport "
               "where it does, and either in exactly one `tx_drop_*` or at one vport, and "
-              "`tx_copies` more, in `rx_frames` or exactly one `rx_drop_*`."),
+              "`tx_copies` more, in `rx_frames` or exactly one `rx_drop_*`. `tx_to_software` is "
+              "about frames that are counted elsewhere."),
     "ETH": ("Ethernet function", "`ethtool -S`, prefix `eth_`. Every frame of `rx_to_eth` and "
             "of `rx_loopback` is in exactly one of `rx_packets` and `rx_drop_*`; a merged packet "
             "counts there as often as it has frames."),

@@ -22,7 +22,7 @@ CORE = {
     "sched": {"base", "host", "pkt", "hw"},
     # Commands are data; what executes them includes their description.
     "eth": {"base", "host", "pkt", "mac", "queue", "flow", "sched", "hw", "ctrl/command.h",
-            "ctrl/pbl_result.h"},
+            "ctrl/flow_result.h", "ctrl/pbl_result.h"},
     "rdma": {"base", "host", "pkt", "mac", "queue", "flow", "sched", "hw", "ctrl/command.h",
              "ctrl/pbl_result.h"},
     "ctrl": {"base", "host", "pkt", "mac", "queue", "flow", "sched", "vswitch", "eth", "rdma",

@@ -15,6 +15,7 @@ enum verna_cap_type {
 	VERNA_CAP_ETH = 2,
 	VERNA_CAP_RDMA = 3,
 	VERNA_CAP_VPORT = 4,	/* of a PF that can have VFs */
+	VERNA_CAP_ESWITCH = 5,	/* of the same */
 };
 
 /**
@@ -170,5 +171,39 @@ struct verna_cap_vport {
 	__le16 max_addresses;
 };
 VERNA_ASSERT_SIZE(verna_cap_vport, 16);
+
+/**
+ * struct verna_cap_eswitch - modes of the embedded switch, and what its tables can do
+ * @hdr: type VERNA_CAP_ESWITCH
+ * @modes: bit n: enum verna_eswitch_mode n
+ * @max_rules: rules of all tables of the switch
+ * @max_meters: meters
+ * @max_edits: edits
+ * @max_groups: port groups, numbers 0 to max_groups - 1
+ * @max_tables: tables that have rules or a miss behaviour
+ * @actions: VERNA_FLOW_A_* of its rules
+ * @max_masks: of one table
+ * @key_flags: VERNA_FLOW_K_* that masks may have
+ * @tunnels: bit n: VERNA_FLOW_TUN_* n as a key
+ * @max_hops: tables that one frame passes; one that would go further goes to software
+ * @max_copies: of one edit
+ */
+struct verna_cap_eswitch {
+	struct verna_cap_hdr hdr;
+	__le32 modes;
+	__le32 max_rules;
+	__le32 max_meters;
+	__le32 max_edits;
+	__le16 max_groups;
+	__le16 max_tables;
+	__le32 actions;
+	__le16 max_masks;
+	__u8 key_flags;
+	__u8 tunnels;
+	__u8 max_hops;
+	__u8 max_copies;
+	__le16 reserved;
+};
+VERNA_ASSERT_SIZE(verna_cap_eswitch, 40);
 
 #endif /* VERNA_HW_CAPS_H */

@@ -70,9 +70,11 @@ enum verna_cmd_opcode {
 	VERNA_CMD_QUERY_FLOW = 0x0302,		/* verna_cmd_query -> verna_flow_stats */
 	VERNA_CMD_SET_FLOW_MISS = 0x0303,	/* verna_cmd_flow_miss */
 
-	/* the PF about the vports of its VFs */
+	/* the PF about the embedded switch, the first two about the vports of its VFs */
 	VERNA_CMD_SET_VPORT = 0x0400,		/* verna_cmd_set_vport */
 	VERNA_CMD_QUERY_VPORT = 0x0401,		/* verna_cmd_query -> verna_vport_state */
+	VERNA_CMD_SET_ESWITCH = 0x0402,		/* verna_cmd_set_eswitch */
+	VERNA_CMD_SET_VPORT_GROUP = 0x0403,	/* verna_cmd_vport_group */
 };
 
 enum verna_cmd_status {
@@ -614,14 +616,14 @@ VERNA_ASSERT_SIZE(verna_cmd_set_gid, 40);
 
 /**
  * struct verna_cmd_add_flow - adds a rule to a table (verna_flow.h)
- * @direction: VERNA_FLOW_RX, _TX
+ * @direction: VERNA_FLOW_RX, or _SWITCH (a PF in switchdev mode, else BAD_STATE)
  * @reserved0: zero
- * @group: port group
- * @chain: 0
+ * @group: port group; RX: 0
+ * @chain: RX: 0
  * @priority: lower numbers win
  * @replaces: rule that goes in the same moment, 0: none. It may be equal to the new
  *	one but for the actions.
- * @addr: bus address of a struct verna_flow_rule
+ * @addr: bus address of a struct verna_flow_rule or verna_flow_rule_ranges
  * @len: its size
  * @reserved1: zero
  *
@@ -644,10 +646,12 @@ VERNA_ASSERT_SIZE(verna_cmd_add_flow, 40);
 
 /**
  * struct verna_cmd_flow_miss - what becomes of packets that a table has no rule for
- * @direction: VERNA_FLOW_RX, _TX
+ * @direction: VERNA_FLOW_RX, _SWITCH; see struct verna_cmd_add_flow
  * @miss: VERNA_FLOW_MISS_*
- * @group: port group
- * @chain: 0
+ * @group: port group; RX: 0
+ * @chain: RX: 0
+ * @to_chain: VERNA_FLOW_MISS_CHAIN: higher than @chain; else 0
+ * @reserved: zero
  */
 struct verna_cmd_flow_miss {
 	struct verna_cmd_hdr hdr;
@@ -655,7 +659,9 @@ struct verna_cmd_flow_miss {
 	__u8 miss;
 	__le16 group;
 	__le32 chain;
+	__le32 to_chain;
+	__le32 reserved;
 };
-VERNA_ASSERT_SIZE(verna_cmd_flow_miss, 16);
+VERNA_ASSERT_SIZE(verna_cmd_flow_miss, 24);
 
 #endif /* VERNA_HW_CMD_H */

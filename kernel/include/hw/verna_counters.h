@@ -66,7 +66,8 @@
  * Vport of the embedded switch: a function's, or the uplink, whose tx_frames come
  * from the wire and whose rx_frames go there. Each of tx_frames either is counted in
  * exactly one of tx_drop_* or goes to one vport, and tx_copies more; there each is
- * counted in exactly one of rx_frames and rx_drop_*.
+ * counted in exactly one of rx_frames and rx_drop_*. What goes to software goes to the
+ * vport of the PF or, if that sent it, to the uplink.
  */
 #define VERNA_VPORT_COUNTERS(X) \
 	X(tx_frames, "frames that entered the switch here") \
@@ -84,7 +85,12 @@
 	X(rx_multicast, "of rx_frames: to a group address that is not broadcast") \
 	X(rx_broadcast, "of rx_frames: to the broadcast address") \
 	X(rx_drop_full, "frames that found no room at the vport") \
-	X(rx_drop_oversize, "frames that a tag makes longer than any wire carries")
+	X(rx_drop_oversize, "frames that a tag or a rule makes longer than any wire carries") \
+	X(tx_drop_rule, "frames that a rule or a table's miss behaviour drops") \
+	X(tx_drop_meter, "frames that a meter drops") \
+	X(tx_drop_edit, "frames that cannot be changed as their rule wants") \
+	X(rx_drop_disabled, "frames to a vport that is down or has no function") \
+	X(tx_to_software, "of tx_frames: that no rule decided, and went to software")
 
 /*
  * Ethernet function: each of rx_to_eth, each frame that the embedded switch hands to

@@ -11,7 +11,8 @@
 /*
  * verna_tx_desc.flags; bits not named here are reserved. All but EOP belong to
  * the first descriptor of a packet and are zero on the others. Each asks for a
- * feature of verna_cap_eth; without it the packet is refused.
+ * feature of verna_cap_eth, VPORT for the switch's mode; without it the packet is
+ * refused.
  */
 #define VERNA_TX_F_EOP		0x0001u	/* last descriptor of the packet */
 #define VERNA_TX_F_CSUM		0x0002u	/* Internet checksum, see @csum_start */
@@ -23,6 +24,7 @@
 #define VERNA_TX_F_FIXED_ID	0x0080u	/* TSO, USO: the IPv4 ID of all segments is the same */
 #define VERNA_TX_F_OUTER_FIXED_ID 0x0100u /* the same for the IPv4 header around a tunnel */
 #define VERNA_TX_F_KEEP_CWR	0x0200u	/* TSO: CWR stays in all segments (AccECN) */
+#define VERNA_TX_F_VPORT	0x0400u	/* to @vport; a PF in switchdev mode only */
 
 /**
  * struct verna_tx_desc - one fragment of a packet to send
@@ -43,7 +45,8 @@
  * @l3_offset: TSO, USO: the (inner) IPv4 or IPv6 header
  * @outer_l3_offset: TSO, USO in a tunnel: the outer IPv4 or IPv6 header, else 0
  * @outer_l4_offset: TSO, USO in a tunnel: its UDP or GRE header; 0 if IP is in IP
- * @reserved: zero
+ * @vport: VPORT: where the packet, or each of its segments, goes, past loopback mode,
+ *	spoof check and all tables of the switch
  *
  * Fields of which no flag makes use are zero.
  *
@@ -79,7 +82,7 @@ struct verna_tx_desc {
 	__le16 l3_offset;
 	__le16 outer_l3_offset;
 	__le16 outer_l4_offset;
-	__le16 reserved;
+	__le16 vport;
 };
 VERNA_ASSERT_SIZE(verna_tx_desc, 32);
 VERNA_ASSERT_OFFSET(verna_tx_desc, csum_start, 16);

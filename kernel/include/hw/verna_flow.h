@@ -9,12 +9,15 @@
  *
  * A table is named by direction, port group and chain. It exists while it has a
  * rule or a miss behaviour of its own. Received packets for Ethernet go through
- * table (RX, 0, 0) after the filters; what they miss there goes to RSS context 0.
- * Other tables do not exist yet: commands that name one get NOT_SUPPORTED.
+ * table (RX, 0, 0) of their function after the filters; what they miss there goes to
+ * RSS context 0. In switchdev mode (verna_vport.h) every frame that enters the
+ * embedded switch goes through tables (SWITCH, group of its vport, 0 and up), which
+ * are the PF's. Other tables do not exist: commands that name one get NOT_SUPPORTED.
  *
  * Rules of one mask cost one look-up together, however many they are. A table has
- * at most VERNA_FLOW_MAX_MASKS different masks, all tables together have at most
- * verna_cap_eth.max_flow_rules rules.
+ * at most VERNA_FLOW_MAX_MASKS different masks; all steering tables of a function
+ * together have at most verna_cap_eth.max_flow_rules rules, those of the switch
+ * verna_cap_eswitch.max_rules.
  */
 #ifndef VERNA_HW_FLOW_H
 #define VERNA_HW_FLOW_H
@@ -22,13 +25,14 @@
 #include "verna_bits.h"
 
 #define VERNA_FLOW_MAX_MASKS	64u
+#define VERNA_FLOW_MAX_ALIKE	64u
 
 /* verna_flow_key.flags */
 #define VERNA_FLOW_K_FRAGMENT	0x01u	/* an IP fragment */
 #define VERNA_FLOW_K_FIRST	0x02u	/* and it is the first */
 #define VERNA_FLOW_K_VLAN	0x04u	/* has a VLAN tag */
 #define VERNA_FLOW_K_VLAN2	0x08u	/* has two */
-#define VERNA_FLOW_K_TUN_ID	0x10u	/* reserved: the tunnel has a VNI or key */
+#define VERNA_FLOW_K_TUN_ID	0x10u	/* the tunnel has a VNI or key */
 
 /* verna_flow_key.tun_kind: Ethernet inside of ... */
 #define VERNA_FLOW_TUN_NONE	0u	/* no tunnel, or a rule that does not look inside */
@@ -38,7 +42,7 @@
 
 /**
  * struct verna_flow_key - what is known of a packet; what it does not have is zero
- * @port: port that it came from: 0 is the wire
+ * @port: vport that it came from; in steering 0
  * @flags: VERNA_FLOW_K_*
  * @ip_version: 4, 6 or 0
  * @dmac: destination MAC address
@@ -62,8 +66,8 @@
  * @dst_ip: IPv4 in the first four bytes; ARP: target
  * @flow_label: IPv6
  * @meta: reserved for what an earlier table found, zero
- * @tun_id: reserved, with all that follow, for the outer headers of a tunnel: VNI or
- *	key
+ * @tun_id: VNI or key; this and all that follow are of the outer headers of a tunnel,
+ *	and steering knows none of them
  * @tun_src: outer source address
  * @tun_dst: outer destination address
  * @tun_sport: outer source port
@@ -75,6 +79,10 @@
  * @reserved1: zero
  *
  * A fragment has no @sport to @icmp_code, not even the first.
+ *
+ * A mask with @tun_kind is for what is inside of tunnels: then all fields but tun_*
+ * are those of the inner headers. It has all bits of @tun_kind, and the key is not
+ * VERNA_FLOW_TUN_NONE. A mask with other tun_* fields needs @tun_kind as well.
  */
 struct verna_flow_key {
 	__le16 port;
@@ -119,19 +127,31 @@ VERNA_ASSERT_OFFSET(verna_flow_key, meta, 76);
 
 /*
  * verna_flow_actions.flags. Actions are executed in this order whatever the order
- * of bits: mark, then one of drop, queue and RSS. Each rule counts.
+ * of bits: meter, mark, edit, then one destination: drop, queue and RSS, port, chain
+ * or trap. Each rule counts. Steering knows DROP, QUEUE, RSS and MARK; switch tables
+ * all but QUEUE and RSS, as far as verna_cap_eswitch.actions says.
  */
 #define VERNA_FLOW_A_DROP	0x00000001u	/* counted in rx_drop_rule */
 #define VERNA_FLOW_A_QUEUE	0x00000002u	/* to @queue; with RSS: @queue is added */
 #define VERNA_FLOW_A_RSS	0x00000004u	/* to the queue that @rss_context chooses */
 #define VERNA_FLOW_A_MARK	0x00000008u	/* @mark is told in the completion */
+#define VERNA_FLOW_A_PORT	0x00000010u	/* out of @vport, past its own tables */
+#define VERNA_FLOW_A_CHAIN	0x00000020u	/* on to table @chain of the same group */
+#define VERNA_FLOW_A_TRAP	0x00000040u	/* to software, as a miss */
+#define VERNA_FLOW_A_METER	0x00000080u	/* coloured by @meter, which may drop it */
+#define VERNA_FLOW_A_EDIT	0x00000100u	/* copied and changed by @edit */
 
 /**
  * struct verna_flow_actions - what happens to packets of a rule
- * @flags: VERNA_FLOW_A_*; none: as if there were no rule, but counted
- * @mark: MARK: not zero
+ * @flags: VERNA_FLOW_A_*; no destination: as if there were no rule, but counted
+ * @mark: MARK: not zero; in the switch it is told of what goes to software
  * @queue: QUEUE: RX queue, or what is added to RSS's choice
  * @rss_context: RSS: an existing context, which cannot be destroyed meanwhile
+ * @vport: PORT: one of the card's, whether or not a function is behind it now
+ * @reserved0: zero
+ * @chain: CHAIN: higher than that of the rule's table
+ * @meter: METER: number of an existing meter, which cannot be destroyed meanwhile
+ * @edit: EDIT: number of an existing edit, likewise
  * @reserved: zero; operands of actions to come
  *
  * Without RSS the hash in the completion is that of context 0.
@@ -141,7 +161,12 @@ struct verna_flow_actions {
 	__le32 mark;
 	__le16 queue;
 	__le16 rss_context;
-	__le32 reserved[13];
+	__le16 vport;
+	__le16 reserved0;
+	__le32 chain;
+	__le32 meter;
+	__le32 edit;
+	__le32 reserved[9];
 };
 VERNA_ASSERT_SIZE(verna_flow_actions, 64);
 
@@ -158,13 +183,51 @@ struct verna_flow_rule {
 };
 VERNA_ASSERT_SIZE(verna_flow_rule, 352);
 
+/**
+ * struct verna_flow_range - ports from @low to @high, both included
+ * @low: at least 1; 0, with @high 0: any port, or none
+ * @high: at least @low
+ */
+struct verna_flow_range {
+	__le16 low;
+	__le16 high;
+};
+VERNA_ASSERT_SIZE(verna_flow_range, 4);
+
+/**
+ * struct verna_flow_rule_ranges - the same with ranges of ports beside the mask
+ * @rule: see there
+ * @sport: source ports
+ * @dport: destination ports
+ * @reserved: zero
+ *
+ * ADD_FLOW tells by its length which of the two structures there is. A packet without
+ * ports is in no range. Rules that differ in ranges only are different rules; at most
+ * VERNA_FLOW_MAX_ALIKE of one table may share key and mask.
+ */
+struct verna_flow_rule_ranges {
+	struct verna_flow_rule rule;
+	struct verna_flow_range sport;
+	struct verna_flow_range dport;
+	__le64 reserved;
+};
+VERNA_ASSERT_SIZE(verna_flow_rule_ranges, 368);
+
 /* Directions of a table. */
 #define VERNA_FLOW_RX		0u
 #define VERNA_FLOW_TX		1u
+#define VERNA_FLOW_SWITCH	2u	/* of the PF, in switchdev mode */
+
+/*
+ * Numbers of rules of switch tables have this bit, those of steering rules do not.
+ */
+#define VERNA_FLOW_ID_SWITCH	0x80000000u
 
 /* verna_cmd_flow_miss.miss */
 #define VERNA_FLOW_MISS_PASS	0u	/* on to the next stage; after a reset */
-#define VERNA_FLOW_MISS_DROP	1u	/* counted in rx_drop_rule */
+#define VERNA_FLOW_MISS_DROP	1u	/* counted in rx_drop_rule; the switch: tx_drop_rule */
+#define VERNA_FLOW_MISS_TRAP	2u	/* the switch only: to software, which PASS is there, too */
+#define VERNA_FLOW_MISS_CHAIN	3u	/* the switch only: to table @to_chain of the same group */
 
 /**
  * struct verna_flow_stats - result of VERNA_CMD_QUERY_FLOW

@@ -162,6 +162,7 @@ enum verna_cqe_status {
 #define VERNA_CQE_RX_FIXED_ID	0x10u	/* merged: all frames had the same IPv4 ID */
 #define VERNA_CQE_RX_INNER_FIXED_ID 0x20u /* the same for the header inside of a tunnel */
 #define VERNA_CQE_RX_MARK	0x40u	/* @imm is the mark of a flow rule */
+#define VERNA_CQE_RX_VPORT	0x80u	/* no rule of the switch decided: see @src_qp, @pkey_index */
 
 /**
  * struct verna_cqe - completion queue entry, the same for RDMA and Ethernet
@@ -179,13 +180,14 @@ enum verna_cqe_status {
  *	without FCS
  * @imm: immediate data as on the wire (big endian), or the invalidated rkey
  *	(little endian); ETH_RX with VERNA_CQE_RX_MARK: the mark
- * @src_qp: UD: QPN of the sender
+ * @src_qp: UD: QPN of the sender; ETH_RX with VERNA_CQE_RX_VPORT: chain of the switch
+ *	in which the packet's way ended
  * @smac: UD: source MAC
  * @vlan_tci: VLAN tag of the packet
  * @timestamp: card clock when the entry was written, ns
  * @rss_hash: ETH_RX: Toeplitz hash
  * @num_bufs: ETH_RX: RX descriptors that the packet used, each but the last filled
- * @pkey_index: UD: 0
+ * @pkey_index: UD: 0; ETH_RX with VERNA_CQE_RX_VPORT: vport that the packet came from
  * @sl: UD: priority of the VLAN tag
  * @rx_flags: ETH_RX: VERNA_CQE_RX_*
  * @csum: ETH_RX with VERNA_CQE_RX_CSUM: ones' complement sum, folded and not

@@ -94,4 +94,58 @@ struct verna_vport_state {
 };
 VERNA_ASSERT_SIZE(verna_vport_state, 20);
 
+/**
+ * enum verna_eswitch_mode - who decides where frames go
+ * @VERNA_ESWITCH_LEGACY: a bridge, by MAC address and VLAN; the PF alone is on the wire
+ *	while there are no VFs
+ * @VERNA_ESWITCH_SWITCHDEV: tables of rules (verna_flow.h), VFs or not; what no rule
+ *	decides goes to software
+ */
+enum verna_eswitch_mode {
+	VERNA_ESWITCH_LEGACY = 0,
+	VERNA_ESWITCH_SWITCHDEV = 1
+};
+
+/**
+ * struct verna_cmd_set_eswitch - mode of the embedded switch
+ * @mode: enum verna_eswitch_mode
+ * @reserved0: zero
+ * @queue: switchdev: RX queue of the PF that gets what VFs sent and no rule decided,
+ *	whether or not it exists now; else 0
+ * @reserved1: zero
+ *
+ * A change of mode drops all rules, miss behaviours, groups, meters and edits of the
+ * switch, and all learned addresses. With the mode that is already on, only @queue
+ * changes. A reset of the PF returns to legacy mode. BAD_FUNCTION for VFs.
+ *
+ * In switchdev mode a frame that no rule sends elsewhere is handled by software, where
+ * each vport has a representor: from the uplink it goes to the PF as from a wire; from
+ * the PF it goes to the uplink; from a VF it goes to @queue of the PF, past filters,
+ * steering and RDMA. Completions at the PF then have VERNA_CQE_RX_VPORT.
+ */
+struct verna_cmd_set_eswitch {
+	struct verna_cmd_hdr hdr;
+	__u8 mode;
+	__u8 reserved0;
+	__le16 queue;
+	__le32 reserved1;
+};
+VERNA_ASSERT_SIZE(verna_cmd_set_eswitch, 16);
+
+/**
+ * struct verna_cmd_vport_group - whose tables frames of a vport go through
+ * @vport: any of the card, VERNA_VPORT_UPLINK among them
+ * @group: several vports may have one; at first the number of the vport
+ * @reserved: zero
+ *
+ * BAD_STATE in legacy mode.
+ */
+struct verna_cmd_vport_group {
+	struct verna_cmd_hdr hdr;
+	__le16 vport;
+	__le16 group;
+	__le32 reserved;
+};
+VERNA_ASSERT_SIZE(verna_cmd_vport_group, 16);
+
 #endif /* VERNA_HW_VPORT_H */

@@ -5,6 +5,7 @@
 #include "hw/verna_regs.h"
 #include "hw/verna_vport.h"
 #include "queue/queue_memory.h"
+#include "vswitch/flow_switch.h"
 
 namespace verna {
 namespace {
@@ -99,14 +100,33 @@ verna_cap_vport vport_caps(uint16_t max_vfs, uint16_t max_addresses) {
   return cap;
 }
 
+verna_cap_eswitch eswitch_caps() {
+  verna_cap_eswitch cap{};
+  cap.hdr = header<verna_cap_eswitch>(VERNA_CAP_ESWITCH);
+  cap.modes = 1u << VERNA_ESWITCH_LEGACY | 1u << VERNA_ESWITCH_SWITCHDEV;
+  cap.max_rules = FlowSwitch::kMaxRules;
+  cap.max_groups = FlowSwitch::kMaxGroups;
+  cap.max_tables = FlowTables::kMaxTables;
+  cap.actions = FlowSwitch::kActions;
+  cap.max_masks = VERNA_FLOW_MAX_MASKS;
+  cap.key_flags = VERNA_FLOW_K_FRAGMENT | VERNA_FLOW_K_FIRST | VERNA_FLOW_K_VLAN |
+                  VERNA_FLOW_K_VLAN2 | VERNA_FLOW_K_TUN_ID;
+  cap.tunnels = 1u << VERNA_FLOW_TUN_VXLAN | 1u << VERNA_FLOW_TUN_GENEVE | 1u << VERNA_FLOW_TUN_GRE;
+  cap.max_hops = FlowPipeline::kMaxChains;
+  return cap;
+}
+
 std::vector<uint32_t> build_caps(const verna_cap_dev& dev, const verna_cap_eth& eth,
-                                 const verna_cap_rdma& rdma, const verna_cap_vport& vport) {
+                                 const verna_cap_rdma& rdma, const verna_cap_vport& vport,
+                                 const verna_cap_eswitch& eswitch) {
   const bool has_vfs = vport.max_vfs > 0;
   std::vector<uint32_t> words;
   append(&words, dev, false);
   append(&words, eth, false);
   append(&words, rdma, !has_vfs);
-  if (has_vfs) append(&words, vport, true);
+  if (!has_vfs) return words;
+  append(&words, vport, false);
+  append(&words, eswitch, true);
   return words;
 }
 

@@ -69,6 +69,10 @@ uint32_t command_length(uint16_t opcode) {
       return sizeof(verna_cmd_flow_miss);
     case VERNA_CMD_SET_VPORT:
       return sizeof(verna_cmd_set_vport);
+    case VERNA_CMD_SET_ESWITCH:
+      return sizeof(verna_cmd_set_eswitch);
+    case VERNA_CMD_SET_VPORT_GROUP:
+      return sizeof(verna_cmd_vport_group);
     default:
       return 0;
   }

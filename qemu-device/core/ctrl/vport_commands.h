@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Commands 0x0400 to 0x04ff: what the PF says of the vports of its VFs.
+// SET_VPORT and QUERY_VPORT: what the PF says of the vports of its VFs.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,9 @@ class VportCommands {
         vfs_(std::move(vfs)),
         changed_(std::move(changed)) {}
 
-  static bool knows(uint16_t opcode) { return opcode >> 8 == VERNA_CMD_SET_VPORT >> 8; }
+  static bool knows(uint16_t opcode) {
+    return opcode == VERNA_CMD_SET_VPORT || opcode == VERNA_CMD_QUERY_VPORT;
+  }
   /// Executes a command that it knows and the PF sent.
   CommandResult execute(const CommandBytes& command);
 

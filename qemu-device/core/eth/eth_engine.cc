@@ -32,6 +32,7 @@ void EthEngine::reset() {
   rx_.reset();
   wire_.set_loopback(false);
   steering_.reset();
+  undecided_queue_ = 0;
   context_.mtu = limits_.default_mtu;
 }
 
@@ -53,6 +54,14 @@ void EthEngine::receive_loopback(const PacketView& packet, Counters& looped, Nan
   looped.port[VERNA_PORT_rx_to_eth]++;
   env_.counters.eth[VERNA_ETH_rx_loopback]++;
   steer(packet, now);
+}
+
+void EthEngine::receive_undecided(const PacketView& packet, Counters& port, Nanos now) {
+  now_ = now;
+  port.port[VERNA_PORT_rx_to_eth]++;
+  Rss::Choice choice = steering_.rss().main().choose(packet);
+  choice.queue = undecided_queue_;
+  give(packet, choice, now);
 }
 
 /// Whether the filters let a frame in; counts it if not.
@@ -92,10 +101,14 @@ void EthEngine::steer(const PacketView& packet, Nanos now) {
   now_ = now;
   const std::optional<Rss::Choice> choice = steering_.choose(packet, now);
   if (!choice) return drop(VERNA_ETH_rx_drop_rule, packet);
-  env_.trace.point(Stage::kSteerEth, choice->queue, choice->hash);
-  RxQueue* queue = choice->queue < rxqs_.size() ? rxqs_[choice->queue].get() : nullptr;
+  give(packet, *choice, now);
+}
+
+void EthEngine::give(const PacketView& packet, const Rss::Choice& choice, Nanos now) {
+  env_.trace.point(Stage::kSteerEth, choice.queue, choice.hash);
+  RxQueue* queue = choice.queue < rxqs_.size() ? rxqs_[choice.queue].get() : nullptr;
   if (!queue) return drop(VERNA_ETH_rx_drop_no_queue, packet);
-  queue->receive(packet, *choice, now);
+  queue->receive(packet, choice, now);
 }
 
 void EthEngine::drop(verna_eth_counter reason, const PacketView& packet) {

@@ -57,6 +57,13 @@ class EthEngine {
   /// cross the wire.
   void receive_loopback(const PacketView& packet, Counters& looped, Nanos now);
 
+  /// Takes a frame of another function that no rule of the switch decided, past filters and
+  /// steering. `port` as in receive().
+  void receive_undecided(const PacketView& packet, Counters& port, Nanos now);
+  /// RX queue that gets these; 0 after a reset.
+  void set_undecided_queue(uint16_t queue) { undecided_queue_ = queue; }
+  uint16_t undecided_queue() const { return undecided_queue_; }
+
   /// The end of a batch of frames; with `more`, others are there already. What is held for no
   /// certain time is delivered with the last frame, or when it gets old.
   void end_batch(bool more, Nanos now);
@@ -109,6 +116,7 @@ class EthEngine {
   void flush_held();
   bool admits(const PacketView& packet, Counters& counters);
   void steer(const PacketView& packet, Nanos now);
+  void give(const PacketView& packet, const Rss::Choice& choice, Nanos now);
   void drop(verna_port_counter reason, const PacketView& packet, Counters& counters);
   void drop(verna_eth_counter reason, const PacketView& packet);
 
@@ -122,6 +130,7 @@ class EthEngine {
   RxSteering steering_;
   std::vector<std::unique_ptr<TxQueue>> txqs_;
   std::vector<std::unique_ptr<RxQueue>> rxqs_;
+  uint16_t undecided_queue_ = 0;
   Nanos now_ = 0;  // of the call that is running
 };
 

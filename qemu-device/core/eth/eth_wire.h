@@ -15,6 +15,11 @@ class EthWire {
   uint8_t* reserve(uint32_t len) { return current_->reserve(len); }
   bool commit(uint32_t len) { return current_->commit(len); }
 
+  /// Frames can be sent to a vport of the switch that the wire leads to, past loopback.
+  bool can_aim(uint16_t vport) const { return wire_->port().tx_can_aim(vport); }
+  uint8_t* reserve_aimed(uint32_t len) { return wire_->reserve_aimed(len); }
+  void commit_to(uint32_t len, uint16_t vport) { wire_->commit_to(len, vport); }
+
   /// The wire is another one from now on.
   void connect(Mac& wire) {
     if (!loopback()) current_ = &wire;

@@ -2,6 +2,7 @@
 // Commands of receive steering: RSS contexts, and 0x0300 to 0x03ff: flow rules.
 #include <algorithm>
 
+#include "ctrl/flow_result.h"
 #include "eth/rx_steering.h"
 
 namespace verna {
@@ -26,21 +27,6 @@ bool is_valid(const verna_flow_key& key, const verna_flow_key& mask) {
   return true;
 }
 
-CommandResult flow_result(FlowTables::Status status, uint64_t result = 0) {
-  switch (status) {
-    case FlowTables::Status::kOk:
-      return CommandResult::ok(result);
-    case FlowTables::Status::kExists:
-      return CommandResult::fail(VERNA_CMD_EXISTS);
-    case FlowTables::Status::kNoResource:
-      return CommandResult::fail(VERNA_CMD_NO_RESOURCE);
-    case FlowTables::Status::kInvalid:
-      return VERNA_BAD_FIELD(verna_cmd_add_flow, addr);
-    default:
-      return CommandResult::fail(VERNA_CMD_NOT_FOUND);
-  }
-}
-
 /// The only table that packets go through.
 bool exists(const FlowTableId& id) { return id == FlowTableId(); }
 
@@ -60,8 +46,10 @@ CommandResult RxSteering::execute_flow(const CommandBytes& command, Nanos now) {
     case VERNA_CMD_DEL_FLOW:
       result = del_flow(command);
       break;
-    case VERNA_CMD_QUERY_FLOW:
-      return query_flow(command, now);
+    case VERNA_CMD_QUERY_FLOW: {
+      const auto cmd = command.as<verna_cmd_query>();
+      return query_flow(bus_, cmd, flows_.find(cmd.id), now);
+    }
     case VERNA_CMD_SET_FLOW_MISS:
       result = set_miss(command);
       break;
@@ -117,6 +105,7 @@ bool RxSteering::load_actions(const verna_flow_actions& from, FlowActions* to) c
   if (from.queue && !(queue && from.queue < max_queues_)) return false;
   if (rss ? !rss_.find(from.rss_context) : from.rss_context) return false;
   if ((from.mark != 0) != ((from.flags & VERNA_FLOW_A_MARK) != 0)) return false;
+  if (from.vport || from.reserved0 || from.chain || from.meter || from.edit) return false;
   return all_zero(from.reserved);
 }
 
@@ -130,19 +119,12 @@ CommandResult RxSteering::add_flow(const CommandBytes& command, Nanos now) {
   const auto cmd = command.as<verna_cmd_add_flow>();
   const FlowTableId table{cmd.direction, cmd.group, cmd.chain};
   if (!exists(table)) return CommandResult::fail(VERNA_CMD_NOT_SUPPORTED);
-  if (cmd.reserved0) return VERNA_BAD_FIELD(verna_cmd_add_flow, reserved0);
-  if (cmd.reserved1) return VERNA_BAD_FIELD(verna_cmd_add_flow, reserved1);
-  verna_flow_rule rule;
   FlowRuleSpec spec;
-  if (cmd.len != sizeof rule) return VERNA_BAD_FIELD(verna_cmd_add_flow, len);
-  if (!bus_.read(cmd.hdr.function, cmd.addr, &rule, sizeof rule))
-    return CommandResult::fail(VERNA_CMD_DMA_FAULT, offsetof(verna_cmd_add_flow, addr));
-  if (!is_valid(rule.key, rule.mask) || !load_actions(rule.actions, &spec.actions))
+  verna_flow_actions actions;
+  const CommandResult read = read_flow_rule(bus_, cmd, &spec, &actions);
+  if (read.status != VERNA_CMD_OK) return read;
+  if (!is_valid(spec.key, spec.mask) || !load_actions(actions, &spec.actions))
     return VERNA_BAD_FIELD(verna_cmd_add_flow, addr);
-  spec.priority = cmd.priority;
-  spec.key = rule.key;
-  spec.mask = rule.mask;
-  spec.replaces = cmd.replaces;
   const FlowRule* old = flows_.find(cmd.replaces);
   const FlowActions old_actions = old ? old->actions : FlowActions();
   uint32_t id = 0;
@@ -163,24 +145,13 @@ CommandResult RxSteering::del_flow(const CommandBytes& command) {
   return flow_result(flows_.remove(cmd.id));
 }
 
-CommandResult RxSteering::query_flow(const CommandBytes& command, Nanos now) {
-  const auto cmd = command.as<verna_cmd_query>();
-  if (cmd.group) return VERNA_BAD_FIELD(verna_cmd_query, group);
-  if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_query, reserved);
-  const FlowRule* rule = flows_.find(cmd.id);
-  if (!rule) return CommandResult::fail(VERNA_CMD_NOT_FOUND);
-  const verna_flow_stats stats = {rule->packets, rule->bytes, rule->last_used, now};
-  const uint32_t len = std::min<uint32_t>(cmd.len, sizeof stats);
-  if (!bus_.write(cmd.hdr.function, cmd.addr, &stats, len))
-    return CommandResult::fail(VERNA_CMD_DMA_FAULT, offsetof(verna_cmd_query, addr));
-  return CommandResult::ok(len);
-}
-
 CommandResult RxSteering::set_miss(const CommandBytes& command) {
   const auto cmd = command.as<verna_cmd_flow_miss>();
   const FlowTableId table{cmd.direction, cmd.group, cmd.chain};
   if (!exists(table)) return CommandResult::fail(VERNA_CMD_NOT_SUPPORTED);
   if (cmd.miss > VERNA_FLOW_MISS_DROP) return VERNA_BAD_FIELD(verna_cmd_flow_miss, miss);
+  if (cmd.to_chain) return VERNA_BAD_FIELD(verna_cmd_flow_miss, to_chain);
+  if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_flow_miss, reserved);
   return flow_result(flows_.set_miss(table, {static_cast<FlowMiss::Kind>(cmd.miss), 0}));
 }
 

@@ -42,7 +42,8 @@ struct HeldFrame {
   bool hashed = false;
   bool hash_l4 = false;
   uint32_t hash = 0;
-  uint32_t mark = 0;      // of the flow rule that chose the queue
+  uint32_t mark = 0;  // of the flow rule that chose the queue
+  SwitchOrigin origin;
   bool stripped = false;  // a tag was left out
   bool stripped_s = false;
   uint16_t vlan_tci = 0;

@@ -100,7 +100,7 @@ bool same_tcp(const HeldFrame& a, const HeldFrame& b, const RxShared& settings) 
 bool same_headers(const HeldFrame& a, const HeldFrame& b, const RxShared& settings) {
   if (a.ip.l3 != b.ip.l3 || a.inner_l3 != b.inner_l3 || a.l4 != b.l4 || a.payload != b.payload ||
       a.stripped != b.stripped || a.stripped_s != b.stripped_s || a.vlan_tci != b.vlan_tci ||
-      a.mark != b.mark)
+      a.mark != b.mark || a.origin != b.origin)
     return false;
   const uint32_t outer_end = a.inner_l3 ? a.inner_l3 : a.l4;
   return same(a, b, 0, a.ip.l3) && same_ip(a, b, a.ip.l3, outer_end) &&

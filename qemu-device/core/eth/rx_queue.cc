@@ -21,6 +21,11 @@ void describe(const HeldFrame& packet, verna_cqe* cqe) {
     cqe->rx_flags |= VERNA_CQE_RX_MARK;
     cqe->imm = packet.mark;
   }
+  if (packet.origin.valid) {
+    cqe->rx_flags |= VERNA_CQE_RX_VPORT;
+    cqe->src_qp = packet.origin.chain;
+    cqe->pkey_index = packet.origin.vport;
+  }
   if (packet.stripped) {
     cqe->flags |= VERNA_CQE_F_VLAN;
     cqe->vlan_tci = packet.vlan_tci;
@@ -85,7 +90,8 @@ HeldFrame* RxQueue::hold(const PacketView& packet, const Rss::Choice& choice) {
   frame->hashed = choice.hashed;
   frame->hash_l4 = choice.l4;
   frame->hash = choice.hash;
-  frame->mark = choice.mark;
+  frame->mark = choice.mark ? choice.mark : packet.origin.mark;
+  frame->origin = packet.origin;
   check_sums(frame);
   return frame;
 }
@@ -97,7 +103,9 @@ void RxQueue::receive(const PacketView& packet, const Rss::Choice& choice, Nanos
     counters[VERNA_RXQ_drops]++;
     return;
   }
-  if (context_.rx.features & VERNA_ETH_ON_MERGE) return merge(frame, now);
+  // What software is to decide it gets as it came.
+  const bool whole = packet.origin.is_function();
+  if (context_.rx.features & VERNA_ETH_ON_MERGE && !whole) return merge(frame, now);
   deliver(*frame, now);
   context_.rx.frames.give(frame);
 }

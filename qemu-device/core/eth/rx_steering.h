@@ -36,7 +36,6 @@ class RxSteering {
   CommandResult destroy_rss(const CommandBytes& command);
   CommandResult add_flow(const CommandBytes& command, Nanos now);
   CommandResult del_flow(const CommandBytes& command);
-  CommandResult query_flow(const CommandBytes& command, Nanos now);
   CommandResult set_miss(const CommandBytes& command);
   bool load_actions(const verna_flow_actions& from, FlowActions* to) const;
   void use_context(const FlowActions& actions, int change);

@@ -18,6 +18,8 @@ struct TxPacket {
 
   /// The descriptor that says what the card is to do with the packet.
   const verna_tx_desc& request() const { return frags[0]; }
+  /// To a vport that it names.
+  bool aimed() const { return request().flags & VERNA_TX_F_VPORT; }
   bool segmented() const { return request().flags & (VERNA_TX_F_TSO | VERNA_TX_F_USO); }
 };
 

@@ -54,7 +54,11 @@ TxQueue::Step TxQueue::send_one(uint32_t* bytes, Nanos now) {
   if (packet_.segmented() && pace_.ready_at() > now) return Step::kPaced;
   const uint32_t tag = tx_tag_bytes(packet_.request());
   const uint32_t length = next_length();
-  uint8_t* frame = context_.wire.reserve(length + tag);
+  if (!may_go()) {
+    refuse(VERNA_CQE_ETH_DESC_ERR, VERNA_ETH_tx_drop_desc, now);
+    return Step::kSent;
+  }
+  uint8_t* frame = reserve(length + tag);
   if (!frame) return Step::kWireFull;
   if (!write_packet(frame + tag, length)) {
     refuse(VERNA_CQE_ETH_DMA_ERR, VERNA_ETH_tx_drop_dma, now);
@@ -62,11 +66,27 @@ TxQueue::Step TxQueue::send_one(uint32_t* bytes, Nanos now) {
   }
   if (tag) tx_insert_tag(packet_.request(), frame);
   context_.trace.point(Stage::kTxSend, id_, length + tag);
-  count_frame(length + tag, context_.wire.commit(length + tag));
+  count_frame(length + tag, commit(length + tag));
   if (packet_.segmented()) pace(length + tag, now);
   if (!packet_.segmented() || segmenter_.done()) finish();
   *bytes = length + tag;
   return Step::kSent;
+}
+
+/// A vport that the packet names is there, which may end between two of its segments.
+bool TxQueue::may_go() const {
+  return !packet_.aimed() || context_.wire.can_aim(packet_.request().vport);
+}
+
+uint8_t* TxQueue::reserve(uint32_t length) {
+  return packet_.aimed() ? context_.wire.reserve_aimed(length) : context_.wire.reserve(length);
+}
+
+/// False: the link is down.
+bool TxQueue::commit(uint32_t length) {
+  if (!packet_.aimed()) return context_.wire.commit(length);
+  context_.wire.commit_to(length, packet_.request().vport);
+  return true;
 }
 
 /// Copies descriptors up to EOP. kSent means that the packet is whole.
@@ -104,7 +124,7 @@ bool TxQueue::start_packet(Nanos now) {
   context_.trace.next_packet();
   context_.trace.point(Stage::kTxFetch, id_, ring_.next_index());
   auto begun = Segmenter::Begin::kBad;
-  if (tx_request_valid(packet_, max_frame())) {
+  if (tx_request_valid(packet_, max_frame()) && may_go()) {
     begun = Segmenter::Begin::kReady;
     if (packet_.segmented())
       begun = segmenter_.begin(context_.bus, fn_, packet_,

@@ -83,6 +83,9 @@ class TxQueue : public TxSource {
   Step send_one(uint32_t* bytes, Nanos now);
   Step collect();
   bool start_packet(Nanos now);
+  uint8_t* reserve(uint32_t length);
+  bool commit(uint32_t length);
+  bool may_go() const;
   bool write_packet(uint8_t* packet, uint32_t length);
   uint32_t next_length() const;
   uint32_t max_frame() const { return context_.mtu + VERNA_ETH_OVERHEAD; }

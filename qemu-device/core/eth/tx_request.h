@@ -13,8 +13,8 @@ inline constexpr uint32_t kTxFeatures = VERNA_ETH_F_TX_CSUM | VERNA_ETH_F_TX_CRC
                                         VERNA_ETH_F_TX_VLAN;
 
 /// True if flags, fields and lengths keep the rules of verna_eth.h. `max_frame` bounds a packet
-/// that is not cut, with the tag that is inserted. Headers are not looked at: what they must be for
-/// segmentation is checked where they have been read.
+/// that is not cut, with the tag that is inserted. Whether there is such a vport, and headers, are
+/// not looked at: what they must be for segmentation is checked where they have been read.
 bool tx_request_valid(const TxPacket& packet, uint32_t max_frame);
 
 /// Bytes that the request inserts into every frame.

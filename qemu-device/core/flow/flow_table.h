@@ -14,8 +14,8 @@ struct FlowMiss {
   enum class Kind : uint8_t {
     kPass = VERNA_FLOW_MISS_PASS,  // on to the next stage
     kDrop = VERNA_FLOW_MISS_DROP,
-    kTrap,   // to software
-    kChain,  // to a table of a higher chain
+    kTrap = VERNA_FLOW_MISS_TRAP,    // to software
+    kChain = VERNA_FLOW_MISS_CHAIN,  // to a table of a higher chain
   };
   Kind kind = Kind::kPass;
   uint32_t chain = 0;

@@ -93,10 +93,11 @@ FlowRule* FlowTables::take_place() {
   const uint32_t place = free_.back();
   free_.pop_back();
   // The generation is never 0, and so no number is.
-  constexpr uint32_t kGenerations = (1u << (32 - kPlaceBits)) - 1;
+  constexpr uint32_t kGenerations = (1u << kGenerationBits) - 1;
+  static_assert((kGenerations << kPlaceBits) < VERNA_FLOW_ID_SWITCH);
   generation_ = generation_ % kGenerations + 1;
   FlowRule* rule = &rules_[place];
-  rule->id = generation_ << kPlaceBits | place;
+  rule->id = id_base_ | generation_ << kPlaceBits | place;
   num_rules_++;
   return rule;
 }

@@ -26,11 +26,13 @@ struct FlowRuleSpec : FlowMatchSpec {
 
 class FlowTables {
  public:
+  static constexpr size_t kMaxTables = 1024;
   enum class Status { kOk, kExists, kNoResource, kNotFound, kInvalid };
 
-  /// At most `max_rules` (up to 2^20) rules in all tables. `seed`: see MaskGroup.
-  FlowTables(uint32_t max_rules, uint64_t seed, Trace& trace)
-      : max_rules_(max_rules), seed_(seed), trace_(trace) {}
+  /// At most `max_rules` (up to 2^20) rules in all tables. `seed`: see MaskGroup. `id_base`: 0 or
+  /// VERNA_FLOW_ID_SWITCH, which all numbers of rules have.
+  FlowTables(uint32_t max_rules, uint64_t seed, Trace& trace, uint32_t id_base = 0)
+      : max_rules_(max_rules), seed_(seed), trace_(trace), id_base_(id_base) {}
 
   /// What is wrong with a rule for this table, whatever else is there, or null.
   static const char* check(const FlowTableId& table, const FlowRuleSpec& spec);
@@ -71,7 +73,7 @@ class FlowTables {
   // A rule's number is its place, which is reused, and a generation, so that a number that the
   // host keeps for too long names nothing.
   static constexpr uint32_t kPlaceBits = 21;
-  static constexpr size_t kMaxTables = 1024;
+  static constexpr uint32_t kGenerationBits = 10;
 
   /// When to look at a rule again. It may have gone meanwhile.
   struct Ageing {
@@ -89,6 +91,7 @@ class FlowTables {
   uint32_t max_rules_;
   uint64_t seed_;
   Trace& trace_;
+  uint32_t id_base_;
   std::map<FlowTableId, std::unique_ptr<FlowTable>> tables_;
   std::deque<FlowRule> rules_;  // by place
   std::vector<uint32_t> free_;  // places

@@ -28,11 +28,11 @@ void Mac::set_admin_up(bool up) {
   port_.set_local_up(up);
 }
 
-uint8_t* Mac::reserve(uint32_t len) {
+uint8_t* Mac::reserve(uint32_t len, bool scratch) {
   const uint32_t padded =
       (len < VERNA_ETH_MIN_FRAME ? VERNA_ETH_MIN_FRAME : len) + (port_.has_fcs() ? kFcsBytes : 0);
   if (padded > kMaxFrame) return nullptr;
-  reserved_scratch_ = !link_up();
+  reserved_scratch_ = scratch;
   reserved_ = reserved_scratch_ ? scratch_.get() : port_.tx_reserve(padded);
   return reserved_;
 }
@@ -43,6 +43,14 @@ bool Mac::commit(uint32_t len) {
     trace_.point(Stage::kDrop, VERNA_PORT_tx_drop_link_down, len);
     return false;
   }
+  port_.tx_commit(finish(len));
+  return true;
+}
+
+void Mac::commit_to(uint32_t len, uint16_t vport) { port_.tx_commit_to(finish(len), vport); }
+
+/// Pads, counts and captures a frame that is sent. Returns its length with FCS.
+uint32_t Mac::finish(uint32_t len) {
   if (len < VERNA_ETH_MIN_FRAME) {
     std::memset(reserved_ + len, 0, VERNA_ETH_MIN_FRAME - len);
     len = VERNA_ETH_MIN_FRAME;
@@ -54,8 +62,7 @@ bool Mac::commit(uint32_t len) {
     store_le<uint32_t>(reserved_ + len, crc32(0, reserved_, len));
     len += kFcsBytes;
   }
-  port_.tx_commit(len);
-  return true;
+  return len;
 }
 
 void Mac::flush() {

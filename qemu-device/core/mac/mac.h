@@ -37,8 +37,11 @@ class Mac {
 
   /// Room for a frame of `len` bytes without FCS, or null while the wire is full. While the link is
   /// down it gives a scratch buffer, and commit() counts the frame as dropped and returns false.
-  uint8_t* reserve(uint32_t len);
+  uint8_t* reserve(uint32_t len) { return reserve(len, !link_up()); }
   bool commit(uint32_t len);
+  /// The same for a frame to a vport for which the port's tx_can_aim() holds, whatever the link.
+  uint8_t* reserve_aimed(uint32_t len) { return reserve(len, false); }
+  void commit_to(uint32_t len, uint16_t vport);
   void flush();
 
   /// Next good frame (FCS right, at least 14 bytes, at most `max_len`), or null data. Bad frames on
@@ -50,6 +53,8 @@ class Mac {
 
  private:
   static constexpr int kBadPerCall = 16;
+  uint8_t* reserve(uint32_t len, bool scratch);
+  uint32_t finish(uint32_t len);
   uint32_t accept(const RxFrame& frame, uint32_t max_len);
   bool take_pause(const RxFrame& frame, uint32_t len);
 

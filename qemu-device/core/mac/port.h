@@ -38,6 +38,16 @@ class Port {
   /// Sends the first `len` bytes of the reserved buffer. The peer may see it at once or at
   /// tx_flush().
   virtual void tx_commit(uint32_t len) = 0;
+  /// The port is an end of a switch, which sends frames to `vport` as they are on request.
+  virtual bool tx_can_aim(uint16_t vport) const {
+    (void)vport;
+    return false;
+  }
+  /// tx_commit() to a vport for which tx_can_aim() holds.
+  virtual void tx_commit_to(uint32_t len, uint16_t vport) {
+    (void)vport;
+    tx_commit(len);
+  }
   /// Ends a batch: everything committed becomes visible and a sleeping peer is woken.
   virtual void tx_flush() = 0;
 

@@ -28,6 +28,18 @@ struct FrameLayers : IpLayer {
   uint16_t vlan_tci = 0;  // outer tag
 };
 
+/// Of a frame that no rule of the embedded switch decided.
+struct SwitchOrigin {
+  bool valid = false;  // else nothing of this
+  uint16_t vport = 0;  // that it came from
+  uint32_t chain = 0;  // in which its way ended
+  uint32_t mark = 0;   // that a rule gave it, 0: none
+
+  /// Not from the wire.
+  bool is_function() const { return valid && vport != 0; }
+  bool operator==(const SwitchOrigin&) const = default;
+};
+
 /// Every stage of reception reads headers from `hdr` (copied once, so that a peer that shares the
 /// frame's memory cannot change them after a check) and payload from `data`.
 struct PacketView : FrameLayers {
@@ -37,6 +49,7 @@ struct PacketView : FrameLayers {
   uint32_t hdr_len = 0;           // min(len, kHeaderBytes)
   const uint8_t* data = nullptr;  // whole frame without FCS
   uint32_t len = 0;
+  SwitchOrigin origin;
 
   const uint8_t* dmac() const { return hdr; }
   const uint8_t* smac() const { return hdr + 6; }

@@ -130,6 +130,7 @@ void parse_packet(const uint8_t* data, uint32_t len, PacketView* out) {
   std::memcpy(out->hdr, data, out->hdr_len);
   out->data = data;
   out->len = len;
+  out->origin = {};
   parse_frame({out->hdr, out->hdr_len, len}, 0, out);
 }
 

@@ -99,6 +99,10 @@ void Bridge::forget_learned(uint16_t port) {
   }
 }
 
+void Bridge::forget_stations() {
+  for (uint16_t port = kPfPort; port < end_; port++) forget_learned(port);
+}
+
 Bridge::Status Bridge::configure(uint16_t port, const BridgePortConfig& config) {
   if (!is_function(port) || config.vlan >= kVidMask || config.priority > 7) return Status::kInvalid;
   if (config.mac != Mac{} && !is_station(config.mac)) return Status::kInvalid;
@@ -173,13 +177,20 @@ void Bridge::reset_function(uint16_t port) {
   forget_learned(port);
 }
 
-/// Whether a function's frame may enter.
-BridgeDrop Bridge::admit(uint16_t from, const PacketView& frame) const {
+BridgeDrop Bridge::check_source(uint16_t from, const PacketView& frame) const {
   const Port& p = ports_[from];
   const Mac source = mac_at(frame.smac());
   if (!p.config.up) return BridgeDrop::kDown;
   if (!is_station(source) || (p.config.spoof_check && !owns(p, source)))
     return BridgeDrop::kSpoofed;
+  return BridgeDrop::kNone;
+}
+
+/// Whether a function's frame may enter.
+BridgeDrop Bridge::admit(uint16_t from, const PacketView& frame) const {
+  const Port& p = ports_[from];
+  const BridgeDrop source = check_source(from, frame);
+  if (source != BridgeDrop::kNone) return source;
   if (p.config.vlan && frame.has_vlan) return BridgeDrop::kTagged;
   if (is_reserved(mac_at(frame.dmac())) && from != kPfPort) return BridgeDrop::kReserved;
   return BridgeDrop::kNone;

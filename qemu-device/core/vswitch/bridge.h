@@ -78,6 +78,10 @@ class Bridge {
   /// Forgets the function, as its reset does: added addresses, modes, what was learned.
   void reset_function(uint16_t port);
 
+  /// Forgets what was learned behind all functions.
+  void forget_stations();
+  /// Whether a function's frame may enter, whatever it is to: kNone, kDown or kSpoofed.
+  BridgeDrop check_source(uint16_t from, const PacketView& frame) const;
   BridgeVerdict forward(uint16_t from, const PacketView& frame, Nanos now);
 
   const BridgeDrops& drops(uint16_t port) const { return ports_[port].drops; }

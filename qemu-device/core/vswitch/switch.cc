@@ -43,6 +43,12 @@ void write_frame(const PacketView& frame, const TagChange& change, uint16_t tci,
   std::memcpy(out, frame.data + frame.hdr_len, frame.len - frame.hdr_len);
 }
 
+/// Why rules drop a frame.
+verna_vport_counter counter_of(FlowVerdict::Why why) {
+  if (why == FlowVerdict::Why::kMeter) return VERNA_VPORT_tx_drop_meter;
+  return why == FlowVerdict::Why::kEdit ? VERNA_VPORT_tx_drop_edit : VERNA_VPORT_tx_drop_rule;
+}
+
 bool is_broadcast(const uint8_t* mac) {
   return std::all_of(mac, mac + 6, [](uint8_t b) { return b == 0xff; });
 }
@@ -64,6 +70,12 @@ verna_vport_counter counter_of(BridgeDrop drop) {
 
 }  // namespace
 
+Vport::Vport(Switch& owner, uint16_t number)
+    : switch_(owner),
+      number_(number),
+      ring_(kRingBytes, false),
+      origins_(number == kPfPort ? kOrigins : 0) {}
+
 bool Vport::link_up() const {
   if (!enabled_ || link_ == VERNA_VPORT_LINK_DOWN) return false;
   return link_ == VERNA_VPORT_LINK_UP || switch_.uplink_.link_up();
@@ -73,8 +85,22 @@ uint8_t* Vport::tx_reserve(uint32_t len) { return switch_.reserve(len); }
 
 void Vport::tx_commit(uint32_t len) { switch_.send(number_, len); }
 
+bool Vport::tx_can_aim(uint16_t vport) const {
+  return number_ == kPfPort && switch_.mode() == VERNA_ESWITCH_SWITCHDEV &&
+         vport < switch_.num_vports();
+}
+
+void Vport::tx_commit_to(uint32_t len, uint16_t vport) { switch_.send_to(number_, vport, len); }
+
 void Vport::clear() {
-  while (ring_.rx_peek().data) ring_.rx_release();
+  while (rx_peek().data) rx_release();
+}
+
+/// Commits what was reserved in the ring.
+void Vport::give(uint32_t len, const SwitchOrigin& origin) {
+  if (!origins_.empty()) origins_[given_ % kOrigins] = origin;
+  given_++;
+  ring_.tx_commit(len);
 }
 
 Switch::Switch(Mac& uplink, Trace& trace, size_t num_functions, uint64_t seed,
@@ -83,6 +109,11 @@ Switch::Switch(Mac& uplink, Trace& trace, size_t num_functions, uint64_t seed,
       trace_(trace),
       copied_(std::move(copied)),
       bridge_(seed),
+      flows_(~seed, trace,
+             [this](uint16_t to, const FlowPacket& packet) {
+               rule_copies_++;
+               deliver(to, packet, {});
+             }),
       counters_(num_functions + 1),
       frame_(std::make_unique<uint8_t[]>(kMaxFrame)) {
   for (FunctionId fn = 0; fn < num_functions; fn++)
@@ -113,13 +144,20 @@ void Switch::reset_function(FunctionId fn) {
   vports_[fn]->clear();
 }
 
+void Switch::set_mode(verna_eswitch_mode mode) {
+  mode_ = mode;
+  flows_.reset();
+  bridge_.forget_stations();
+}
+
 void Switch::flush() {
   for (auto& vport : vports_) vport->ring_.tx_flush();
 }
 
 uint8_t* Switch::reserve(uint32_t len) {
   if (len > kMaxLen) return nullptr;
-  return uplink_.reserve(std::min(len + kTagBytes, kMaxLen)) ? frame_.get() : nullptr;
+  const uint32_t more = mode_ == VERNA_ESWITCH_LEGACY ? kTagBytes : FlowPacket::kRoom;
+  return uplink_.reserve(std::min(len + more, kMaxLen)) ? frame_.get() : nullptr;
 }
 
 void Switch::send(uint16_t from, uint32_t len) {
@@ -128,8 +166,20 @@ void Switch::send(uint16_t from, uint32_t len) {
   if (copies > 1) copied_((copies - 1) * len);
 }
 
+/// A frame that says itself where it goes.
+void Switch::send_to(uint16_t from, uint16_t to, uint32_t len) {
+  parse_packet(frame_.get(), len, &packet_);
+  count_entry(from, packet_);
+  deliver(from, to, packet_, {});
+}
+
 uint32_t Switch::forward(uint16_t from, const PacketView& frame) {
   count_entry(from, frame);
+  return mode_ == VERNA_ESWITCH_LEGACY ? forward_by_bridge(from, frame)
+                                       : forward_by_rules(from, frame);
+}
+
+uint32_t Switch::forward_by_bridge(uint16_t from, const PacketView& frame) {
   const BridgeVerdict verdict = bridge_.forward(from, frame, now_);
   if (verdict.drop != BridgeDrop::kNone) {
     drop(from, counter_of(verdict.drop), frame.len);
@@ -137,34 +187,98 @@ uint32_t Switch::forward(uint16_t from, const PacketView& frame) {
   }
   uint32_t copies = 0;
   for (uint16_t to = kUplink; to < counters_.size(); to++)
-    if (verdict.to[to]) copies += deliver(from, to, frame, verdict);
+    if (verdict.to[to]) {
+      deliver(from, to, frame, verdict);
+      copies++;
+    }
   counters_[from][VERNA_VPORT_tx_copies] += copies - 1;
   return copies;
 }
 
-/// Whatever becomes of the frame there, it is counted there. Returns 1.
-uint32_t Switch::deliver(uint16_t from, uint16_t to, const PacketView& frame,
-                         const BridgeVerdict& verdict) {
-  const TagChange change = tag_change(frame, verdict, to);
-  const uint32_t len = std::max(change.length(frame.len), VERNA_ETH_MIN_FRAME);
-  uint8_t* out = len <= kMaxLen ? room_at(to, len) : nullptr;
-  if (!out) {
-    drop(to, len <= kMaxLen ? VERNA_VPORT_rx_drop_full : VERNA_VPORT_rx_drop_oversize, len);
-    return 1;
+/// What no rule decides goes to software: the PF's, or what the PF sent to the wire.
+uint32_t Switch::forward_by_rules(uint16_t from, const PacketView& frame) {
+  const BridgeDrop refused =
+      from == kUplink ? BridgeDrop::kNone : bridge_.check_source(from, frame);
+  if (refused != BridgeDrop::kNone) {
+    drop(from, counter_of(refused), frame.len);
+    return 0;
   }
+  FlowPacket packet(frame, from, flows_.tunnel_ports());
+  rule_copies_ = 0;
+  const FlowVerdict verdict = flows_.decide(&packet, now_);
+  counters_[from][VERNA_VPORT_tx_copies] += rule_copies_;
+  switch (verdict.kind) {
+    case FlowVerdict::Kind::kDrop:
+      drop(from, counter_of(verdict.why), frame.len);
+      return rule_copies_;
+    case FlowVerdict::Kind::kPort:
+      deliver(verdict.port, packet, {});
+      break;
+    default:
+      counters_[from][VERNA_VPORT_tx_to_software]++;
+      if (from == kPfPort)
+        deliver(kUplink, packet, {});
+      else
+        deliver(kPfPort, packet, {true, from, verdict.chain, verdict.mark});
+  }
+  return rule_copies_ + 1;
+}
+
+/// Whatever becomes of the frame there, it is counted there.
+void Switch::deliver(uint16_t from, uint16_t to, const PacketView& frame,
+                     const BridgeVerdict& verdict) {
+  const TagChange change = tag_change(frame, verdict, to);
+  const uint32_t len = change.length(frame.len);
+  uint8_t* out = open(to, len);
+  if (!out) return;
   write_frame(frame, change, verdict.push_tci, out);
-  std::memset(out + change.length(frame.len), 0, len - change.length(frame.len));
+  close(from, to, out, len, {});
+  count_exit(to, frame.dmac(), len);
+}
+
+void Switch::deliver(uint16_t to, const FlowPacket& packet, const SwitchOrigin& origin) {
+  uint8_t* out = open(to, packet.bytes());
+  if (!out) return;
+  packet.copy_to(out);
+  close(packet.port(), to, out, packet.bytes(), origin);
+  count_exit(to, packet.head(), packet.bytes());
+}
+
+/// Room for a frame at a vport, or null: it is counted there why not.
+uint8_t* Switch::open(uint16_t to, uint32_t len) {
+  len = std::max(len, VERNA_ETH_MIN_FRAME);
+  verna_vport_counter reason = VERNA_VPORT_rx_drop_full;
+  if (to != kUplink && !bridge_.config(to).up)
+    reason = VERNA_VPORT_rx_drop_disabled;
+  else if (len > kMaxLen)
+    reason = VERNA_VPORT_rx_drop_oversize;
+  else if (uint8_t* out = room_at(to, len))
+    return out;
+  drop(to, reason, len);
+  return nullptr;
+}
+
+/// The frame is written.
+void Switch::close(uint16_t from, uint16_t to, uint8_t* out, uint32_t len,
+                   const SwitchOrigin& origin) {
+  if (len < VERNA_ETH_MIN_FRAME) {
+    std::memset(out + len, 0, VERNA_ETH_MIN_FRAME - len);
+    len = VERNA_ETH_MIN_FRAME;
+  }
   trace_.point(Stage::kSwitch, uint32_t{from} << 16 | to, len);
   if (to == kUplink)
     uplink_.commit(len);
   else
-    vports_[to - kPfPort]->ring_.tx_commit(len);
+    vports_[to - kPfPort]->give(len, origin);
+}
+
+/// `dmac` is the card's own copy, as others may write to where the frame lies.
+void Switch::count_exit(uint16_t to, const uint8_t* dmac, uint32_t len) {
   VportCounters& counters = counters_[to];
   counters[VERNA_VPORT_rx_frames]++;
-  counters[VERNA_VPORT_rx_bytes] += len;
-  if (frame.is_group())
-    counters[is_broadcast(frame.dmac()) ? VERNA_VPORT_rx_broadcast : VERNA_VPORT_rx_multicast]++;
-  return 1;
+  counters[VERNA_VPORT_rx_bytes] += std::max(len, VERNA_ETH_MIN_FRAME);
+  if (dmac[0] & 1)
+    counters[is_broadcast(dmac) ? VERNA_VPORT_rx_broadcast : VERNA_VPORT_rx_multicast]++;
 }
 
 uint8_t* Switch::room_at(uint16_t to, uint32_t len) {

@@ -243,9 +243,10 @@ TEST_F(TsoTest, LiesAreRefusedAndNothingIsSent) {
       {"two tags", [](TsoCase& c) { c.request.flags |= VERNA_TX_F_VLAN | VERNA_TX_F_SVLAN; }},
       {"CWR of UDP", [](TsoCase& c) { c.request.flags |= VERNA_TX_F_KEEP_CWR; }, Tunnel::kNone,
        false},
-      {"unknown flag", [](TsoCase& c) { c.request.flags |= 0x400; }},
+      {"unknown flag", [](TsoCase& c) { c.request.flags |= 0x800; }},
       {"a TCI without a tag", [](TsoCase& c) { c.request.vlan_tci = 1; }},
-      {"reserved", [](TsoCase& c) { c.request.reserved = 1; }},
+      {"a vport without VPORT", [](TsoCase& c) { c.request.vport = 1; }},
+      {"VPORT without a switch", [](TsoCase& c) { c.request.flags |= VERNA_TX_F_VPORT; }},
   };
   for (const Lie& lie : lies) {
     SCOPED_TRACE(lie.what);

@@ -99,7 +99,8 @@ TEST_F(TxQueueTest, BadDescriptorsAreRefusedAndTheQueueGoesOn) {
       {"65537", [](verna_tx_desc& d) { d.len = 65537; }},
       {"2^32 - 1", [](verna_tx_desc& d) { d.len = 0xffffffff; }},
       {"flag 15", [](verna_tx_desc& d) { d.flags |= 0x8000; }},
-      {"reserved", [](verna_tx_desc& d) { d.reserved = 1; }},
+      {"a vport without VPORT", [](verna_tx_desc& d) { d.vport = 1; }},
+      {"VPORT without a switch", [](verna_tx_desc& d) { d.flags |= VERNA_TX_F_VPORT; }},
   };
   const uint64_t addr = buffer(Bytes(4096, 1));
   uint64_t refused = 0;

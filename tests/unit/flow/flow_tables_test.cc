@@ -186,7 +186,7 @@ TEST_F(FlowTablesTest, AsManyRulesAsPromised) {
 
 TEST_F(FlowTablesTest, NumbersOfRulesThatWentNameNothing) {
   std::set<uint32_t> seen;
-  for (int i = 0; i < 2000; i++) {
+  for (int i = 0; i < 1000; i++) {
     const uint32_t id = add(1, tcp_port(80), port_mask);
     ASSERT_NE(id, 0u);
     EXPECT_TRUE(seen.insert(id).second) << "a number came back at once";

@@ -10,14 +10,18 @@ Station::Station(World& w, MiniDriver& d, FakeHostBus& b, const PeerAddress& a)
 
 void Station::bring_up() {
   driver.bring_up();
+  make_queues(0);
+  if (!driver.set_rx_mode(VERNA_RX_MODE_ENABLE).ok()) fail("SET_RX_MODE");
+}
+
+void Station::make_queues(uint32_t number) {
   tx_cq = driver.create_cq(8);
   rx_cq = driver.create_cq(8);
-  txq = driver.create_txq(0, tx_cq, 8);
-  rxq = driver.create_rxq(0, rx_cq, 6);
+  txq = driver.create_txq(number, tx_cq, 8);
+  rxq = driver.create_rxq(number, rx_cq, 6);
   by_slot_.assign(64, 0);
   for (uint32_t i = 0; i < kBuffers; i++) post(bus.alloc(kBufferBytes, "receive buffer"));
   driver.publish(&rxq->wq);
-  if (!driver.set_rx_mode(VERNA_RX_MODE_ENABLE).ok()) fail("SET_RX_MODE");
 }
 
 void Station::post(uint64_t buffer) {
@@ -35,7 +39,9 @@ void Station::send(const Bytes& frame) {
 std::vector<Bytes> Station::received() {
   std::vector<Bytes> out;
   verna_cqe cqe;
+  cqes.clear();
   while (driver.poll(rx_cq, &cqe)) {
+    cqes.push_back(cqe);
     if (cqe.num_bufs != 1) fail("a frame in several buffers");
     const uint64_t buffer = by_slot_[cqe.wqe_index % by_slot_.size()];
     out.push_back(bus.bytes(buffer, cqe.byte_len));

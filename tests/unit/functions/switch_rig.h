@@ -22,6 +22,8 @@ class Station {
 
   /// Loads the driver, as after a reset: queues, buffers, receive mode.
   void bring_up();
+  /// Only the queues, of this number, and the buffers.
+  void make_queues(uint32_t number);
   /// From its own address unless `frame` says otherwise.
   void send(const Bytes& frame);
   /// What has arrived since the last call. The buffers go back to the card.
@@ -39,6 +41,7 @@ class Station {
   RingHandle* rx_cq = nullptr;
   EthQueue* txq = nullptr;
   EthQueue* rxq = nullptr;
+  std::vector<verna_cqe> cqes;  // of what received() returned last
 
  private:
   void post(uint64_t buffer);

@@ -107,7 +107,7 @@ TEST_F(VportCommandsTest, OnlyVfsThatCanExist) {
   struct Unknown {
     verna_cmd_hdr hdr;
   };
-  EXPECT_EQ(card.driver.execute_for(1, 0x0402, Unknown{}).status, VERNA_CMD_BAD_OPCODE);
+  EXPECT_EQ(card.driver.execute_for(1, 0x0404, Unknown{}).status, VERNA_CMD_BAD_OPCODE);
 }
 
 TEST_F(VportCommandsTest, BadQueries) {

@@ -190,7 +190,7 @@ std::string TestCard::check_switch() const {
     left += c->at(VERNA_VPORT_rx_frames);
     for (unsigned i = VERNA_VPORT_tx_drop_down; i <= VERNA_VPORT_tx_drop_nobody; i++)
       left += c->at(i);
-    for (unsigned i = VERNA_VPORT_rx_drop_full; i <= VERNA_VPORT_rx_drop_oversize; i++)
+    for (unsigned i = VERNA_VPORT_rx_drop_full; i <= VERNA_VPORT_rx_drop_disabled; i++)
       left += c->at(i);
   }
   if (entered == left) return {};

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "vswitch/flow_switch.h"
+
+#include <numeric>
+
+namespace verna {
+
+void FlowSwitch::reset() {
+  tables_.reset();
+  std::iota(groups_.begin(), groups_.end(), uint16_t{0});
+}
+
+}  // namespace verna
