@@ -21,7 +21,8 @@ COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 
 @dataclass
 class Field:
-    """A scalar or an array of scalars; nested structures are flattened to dotted names."""
+    """A scalar or an array of scalars; nested structures are flattened to names with dots, and
+    arrays of them to names with indices."""
     name: str
     offset: int
     size: int   # of one element
@@ -149,16 +150,19 @@ class Contract:
 
     def _add_member(self, made: Struct, match: re.Match, end: int, prefix: str) -> int:
         name = prefix + match["member"]
+        count = self._evaluate(match["count"]) if match["count"] else 0
         if match["type"].startswith("struct"):
             inner = self.struct(match["type"].split()[1])
             end = -(-end // inner.align) * inner.align
-            for item in inner.fields.values():
-                made.fields[f"{name}.{item.name}"] = Field(
-                    f"{name}.{item.name}", end + item.offset, item.size, item.count, item.big)
             made.align = max(made.align, inner.align)
-            return end + inner.size
+            for element in [f"{name}[{i}]" for i in range(count)] or [name]:
+                for item in inner.fields.values():
+                    made.fields[f"{element}.{item.name}"] = Field(
+                        f"{element}.{item.name}", end + item.offset, item.size, item.count,
+                        item.big)
+                end += inner.size
+            return end
         size = SIZES[match["type"]]
-        count = self._evaluate(match["count"]) if match["count"] else 0
         end = -(-end // size) * size
         made.fields[name] = Field(name, end, size, count, match["type"].startswith("__be"))
         made.align = max(made.align, size)
