@@ -75,6 +75,8 @@ VERNA_ASSERT_SIZE(verna_cap_dev, 40);
 #define VERNA_ETH_F_PAUSE	0x00004000u	/* VERNA_CMD_SET_PAUSE */
 #define VERNA_ETH_F_RSS_FIELDS	0x00008000u	/* fields per flow type, symmetric forms */
 #define VERNA_ETH_F_FLOW	0x00010000u	/* match-action tables, verna_flow.h */
+#define VERNA_ETH_F_FLOW_RANGES	0x00020000u	/* steering: struct verna_flow_rule_ranges */
+#define VERNA_ETH_F_FLOW_TUNNEL	0x00040000u	/* steering: keys of tunnels */
 
 /**
  * struct verna_cap_eth - the Ethernet side

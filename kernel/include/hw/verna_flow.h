@@ -66,8 +66,7 @@
  * @dst_ip: IPv4 in the first four bytes; ARP: target
  * @flow_label: IPv6
  * @meta: reserved for what an earlier table found, zero
- * @tun_id: VNI or key; this and all that follow are of the outer headers of a tunnel,
- *	and steering knows none of them
+ * @tun_id: VNI or key; this and all that follow are of the outer headers of a tunnel
  * @tun_src: outer source address
  * @tun_dst: outer destination address
  * @tun_sport: outer source port

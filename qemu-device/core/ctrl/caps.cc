@@ -51,8 +51,9 @@ verna_cap_dev device_caps(const DeviceLimits& limits) {
 verna_cap_eth ethernet_caps(const EthLimits& limits) {
   verna_cap_eth cap{};
   cap.hdr = header<verna_cap_eth>(VERNA_CAP_ETH, 2);
-  cap.features = VERNA_ETH_F_RSS | VERNA_ETH_F_RSS_FIELDS | VERNA_ETH_F_FLOW | kTxFeatures |
-                 kRxFeatures | VERNA_ETH_F_MODERATION | VERNA_ETH_F_TX_RATE;
+  cap.features = VERNA_ETH_F_RSS | VERNA_ETH_F_RSS_FIELDS | VERNA_ETH_F_FLOW |
+                 VERNA_ETH_F_FLOW_RANGES | VERNA_ETH_F_FLOW_TUNNEL | kTxFeatures | kRxFeatures |
+                 VERNA_ETH_F_MODERATION | VERNA_ETH_F_TX_RATE;
   if (limits.owns_wire) cap.features |= VERNA_ETH_F_TX_CLASSES | VERNA_ETH_F_PAUSE;
   cap.max_txqs = limits.max_queues;
   cap.max_rxqs = limits.max_queues;

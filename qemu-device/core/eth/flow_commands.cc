@@ -10,23 +10,6 @@ namespace {
 
 constexpr uint32_t kActions =
     VERNA_FLOW_A_DROP | VERNA_FLOW_A_QUEUE | VERNA_FLOW_A_RSS | VERNA_FLOW_A_MARK;
-constexpr uint8_t kKeyFlags =
-    VERNA_FLOW_K_FRAGMENT | VERNA_FLOW_K_FIRST | VERNA_FLOW_K_VLAN | VERNA_FLOW_K_VLAN2;
-constexpr size_t kFirstReserved = offsetof(verna_flow_key, meta);
-
-/// Masks no more than the card looks at, and the key lies within the mask.
-bool is_valid(const verna_flow_key& key, const verna_flow_key& mask) {
-  if (mask.reserved0 || mask.flags & ~kKeyFlags) return false;
-  const auto* bytes = reinterpret_cast<const uint8_t*>(&mask);
-  if (std::any_of(bytes + kFirstReserved, bytes + sizeof mask, [](uint8_t b) { return b != 0; }))
-    return false;
-  const FlowWords key_words = flow_words(key);
-  const FlowWords mask_words = flow_words(mask);
-  for (size_t i = 0; i < kFlowWords; i++)
-    if (key_words[i] & ~mask_words[i]) return false;
-  return true;
-}
-
 /// The only table that packets go through.
 bool exists(const FlowTableId& id) { return id == FlowTableId(); }
 
@@ -123,8 +106,7 @@ CommandResult RxSteering::add_flow(const CommandBytes& command, Nanos now) {
   verna_flow_actions actions;
   const CommandResult read = read_flow_rule(bus_, cmd, &spec, &actions);
   if (read.status != VERNA_CMD_OK) return read;
-  if (!is_valid(spec.key, spec.mask) || !load_actions(actions, &spec.actions))
-    return VERNA_BAD_FIELD(verna_cmd_add_flow, addr);
+  if (!load_actions(actions, &spec.actions)) return VERNA_BAD_FIELD(verna_cmd_add_flow, addr);
   const FlowRule* old = flows_.find(cmd.replaces);
   const FlowActions old_actions = old ? old->actions : FlowActions();
   uint32_t id = 0;

@@ -6,9 +6,8 @@ namespace verna {
 std::optional<Rss::Choice> RxSteering::choose(const PacketView& packet, Nanos now) {
   if (!table_) [[likely]]
     return rss_.main().choose(packet);
-  FlowKeys keys;
-  keys.plain = flow_words(make_flow_key(packet, 0));
-  const FlowMatch match = flows_.match(table_, keys, packet.len, now);
+  FlowPacket looked_at(packet, 0, tunnel_ports_);
+  const FlowMatch match = flows_.match(table_, looked_at.keys(), packet.len, now);
   if (match.miss.kind == FlowMiss::Kind::kDrop) return {};
   if (!match.rule) return rss_.main().choose(packet);
 

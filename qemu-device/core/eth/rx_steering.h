@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "ctrl/command.h"
+#include "flow/flow_packet.h"
 #include "flow/flow_tables.h"
 #include "flow/rss.h"
 #include "host/host_bus.h"
@@ -44,6 +45,7 @@ class RxSteering {
   uint16_t max_queues_;
   RssContexts rss_;
   FlowTables flows_;
+  TunnelPorts tunnel_ports_;
   FlowTable* table_ = nullptr;  // that received packets go through
 };
 
