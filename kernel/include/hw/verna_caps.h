@@ -189,6 +189,7 @@ VERNA_ASSERT_SIZE(verna_cap_vport, 16);
  * @tunnels: bit n: VERNA_FLOW_TUN_* n as a key
  * @max_hops: tables that one frame passes; one that would go further goes to software
  * @max_copies: of one edit
+ * @reserved: zero
  */
 struct verna_cap_eswitch {
 	struct verna_cap_hdr hdr;

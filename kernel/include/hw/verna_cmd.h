@@ -70,6 +70,14 @@ enum verna_cmd_opcode {
 	VERNA_CMD_QUERY_FLOW = 0x0302,		/* verna_cmd_query -> verna_flow_stats */
 	VERNA_CMD_SET_FLOW_MISS = 0x0303,	/* verna_cmd_flow_miss */
 
+	/* what rules of the embedded switch share; verna_edit.h */
+	VERNA_CMD_CREATE_METER = 0x0310,	/* verna_cmd_flow_object -> result: meter */
+	VERNA_CMD_MODIFY_METER = 0x0311,	/* verna_cmd_flow_object */
+	VERNA_CMD_DESTROY_METER = 0x0312,	/* verna_cmd_object; BUSY while a rule uses it */
+	VERNA_CMD_QUERY_METER = 0x0313,		/* verna_cmd_query -> verna_meter_stats */
+	VERNA_CMD_CREATE_FLOW_EDIT = 0x0318,	/* verna_cmd_flow_object -> result: edit */
+	VERNA_CMD_DESTROY_FLOW_EDIT = 0x0319,	/* verna_cmd_object; BUSY while a rule uses it */
+
 	/* the PF about the embedded switch, the first two about the vports of its VFs */
 	VERNA_CMD_SET_VPORT = 0x0400,		/* verna_cmd_set_vport */
 	VERNA_CMD_QUERY_VPORT = 0x0401,		/* verna_cmd_query -> verna_vport_state */
@@ -663,5 +671,21 @@ struct verna_cmd_flow_miss {
 	__le32 reserved;
 };
 VERNA_ASSERT_SIZE(verna_cmd_flow_miss, 24);
+
+/**
+ * struct verna_cmd_flow_object - makes or changes a meter or an edit
+ * @addr: bus address of a struct verna_meter or verna_flow_edit, read once
+ * @len: its size
+ * @id: MODIFY_METER: the meter; else 0
+ *
+ * Of a PF in switchdev mode; BAD_STATE in legacy mode.
+ */
+struct verna_cmd_flow_object {
+	struct verna_cmd_hdr hdr;
+	__le64 addr;
+	__le32 len;
+	__le32 id;
+};
+VERNA_ASSERT_SIZE(verna_cmd_flow_object, 24);
 
 #endif /* VERNA_HW_CMD_H */

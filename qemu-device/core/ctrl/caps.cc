@@ -106,6 +106,9 @@ verna_cap_eswitch eswitch_caps() {
   cap.hdr = header<verna_cap_eswitch>(VERNA_CAP_ESWITCH);
   cap.modes = 1u << VERNA_ESWITCH_LEGACY | 1u << VERNA_ESWITCH_SWITCHDEV;
   cap.max_rules = FlowSwitch::kMaxRules;
+  cap.max_meters = FlowSwitch::kMaxMeters;
+  cap.max_edits = FlowSwitch::kMaxEdits;
+  cap.max_copies = FlowEdit::kMaxCopies;
   cap.max_groups = FlowSwitch::kMaxGroups;
   cap.max_tables = FlowTables::kMaxTables;
   cap.actions = FlowSwitch::kActions;

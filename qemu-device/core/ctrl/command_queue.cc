@@ -15,6 +15,7 @@ uint32_t command_length(uint16_t opcode) {
     case VERNA_CMD_QUERY_QP:
     case VERNA_CMD_QUERY_FLOW:
     case VERNA_CMD_QUERY_VPORT:
+    case VERNA_CMD_QUERY_METER:
       return sizeof(verna_cmd_query);
     case VERNA_CMD_CREATE_EQ:
       return sizeof(verna_cmd_create_eq);
@@ -33,6 +34,8 @@ uint32_t command_length(uint16_t opcode) {
     case VERNA_CMD_DESTROY_QP:
     case VERNA_CMD_DESTROY_RSS:
     case VERNA_CMD_DEL_FLOW:
+    case VERNA_CMD_DESTROY_METER:
+    case VERNA_CMD_DESTROY_FLOW_EDIT:
       return sizeof(verna_cmd_object);
     case VERNA_CMD_CREATE_TXQ:
     case VERNA_CMD_CREATE_RXQ:
@@ -73,6 +76,10 @@ uint32_t command_length(uint16_t opcode) {
       return sizeof(verna_cmd_set_eswitch);
     case VERNA_CMD_SET_VPORT_GROUP:
       return sizeof(verna_cmd_vport_group);
+    case VERNA_CMD_CREATE_METER:
+    case VERNA_CMD_MODIFY_METER:
+    case VERNA_CMD_CREATE_FLOW_EDIT:
+      return sizeof(verna_cmd_flow_object);
     default:
       return 0;
   }

@@ -38,7 +38,7 @@ bool EswitchCommands::knows(const CommandBytes& command) {
     case VERNA_CMD_QUERY_FLOW:
       return command.as<verna_cmd_query>().id & VERNA_FLOW_ID_SWITCH;
     default:
-      return false;
+      return EswitchObjects::knows(command.as<verna_cmd_hdr>().opcode);
   }
 }
 
@@ -59,7 +59,7 @@ CommandResult EswitchCommands::execute(const CommandBytes& command, Nanos now) {
       return query_flow(bus_, cmd, switch_.flows().tables().find(cmd.id), now);
     }
     default:
-      return CommandResult::fail(VERNA_CMD_BAD_OPCODE);
+      return objects_.execute(command, now);
   }
 }
 
@@ -82,6 +82,19 @@ CommandResult EswitchCommands::set_group(const verna_cmd_vport_group& cmd) {
   return CommandResult::ok();
 }
 
+/// False: there is no such meter or edit, or nobody asked for it.
+bool EswitchCommands::load_objects(const verna_flow_actions& from, FlowActions* to) const {
+  const FlowSwitch& flows = switch_.flows();
+  if (!has_operand(from.flags, VERNA_FLOW_A_METER, from.meter)) return false;
+  if (!has_operand(from.flags, VERNA_FLOW_A_EDIT, from.edit)) return false;
+  if (from.flags & VERNA_FLOW_A_METER && !(to->meter = flows.meters().find(from.meter)))
+    return false;
+  if (from.flags & VERNA_FLOW_A_EDIT && !(to->edit = flows.edits().find(from.edit))) return false;
+  to->meter_id = from.meter;
+  to->edit_id = from.edit;
+  return true;
+}
+
 /// False: an action that the switch does not know, or with an operand that is out of range.
 bool EswitchCommands::load_actions(const verna_flow_actions& from, FlowActions* to) const {
   const uint32_t flags = from.flags;
@@ -90,7 +103,7 @@ bool EswitchCommands::load_actions(const verna_flow_actions& from, FlowActions* 
   if (!has_operand(flags, VERNA_FLOW_A_PORT, from.vport) || from.vport >= switch_.num_vports())
     return false;
   if (!has_operand(flags, VERNA_FLOW_A_CHAIN, from.chain)) return false;
-  if (from.queue || from.rss_context || from.reserved0 || from.meter || from.edit) return false;
+  if (from.queue || from.rss_context || from.reserved0 || !load_objects(from, to)) return false;
   to->flags = flags;
   to->mark = from.mark;
   to->target = target_of(flags);

@@ -41,6 +41,8 @@ struct FlowActions {
   uint32_t chain = 0;                     // kChain
   std::shared_ptr<Meter> meter;           // null: none
   std::shared_ptr<const FlowEdit> edit;   // null: none
+  uint32_t meter_id = 0;                  // for people; 0: it has no number
+  uint32_t edit_id = 0;
 
   FlowTarget where() const { return flags & VERNA_FLOW_A_DROP ? FlowTarget::kDrop : target; }
 };

@@ -7,6 +7,8 @@ namespace verna {
 
 void FlowSwitch::reset() {
   tables_.reset();
+  meters_.clear();
+  edits_.clear();
   std::iota(groups_.begin(), groups_.end(), uint16_t{0});
 }
 

@@ -6,6 +6,7 @@
 
 #include "flow/flow_pipeline.h"
 #include "vswitch/bridge.h"
+#include "vswitch/flow_objects.h"
 
 namespace verna {
 
@@ -19,7 +20,10 @@ class FlowSwitch {
   static constexpr uint16_t kMaxGroups = 1024;
   /// VERNA_FLOW_A_* that rules may have.
   static constexpr uint32_t kActions = VERNA_FLOW_A_DROP | VERNA_FLOW_A_MARK | VERNA_FLOW_A_PORT |
-                                       VERNA_FLOW_A_CHAIN | VERNA_FLOW_A_TRAP;
+                                       VERNA_FLOW_A_CHAIN | VERNA_FLOW_A_TRAP | VERNA_FLOW_A_METER |
+                                       VERNA_FLOW_A_EDIT;
+  static constexpr uint32_t kMaxMeters = 1u << 16;
+  static constexpr uint32_t kMaxEdits = 1u << 16;
 
   /// `seed` keeps functions from choosing addresses that collide. `copy` takes what rules copy.
   FlowSwitch(uint64_t seed, Trace& trace, FlowPipeline::Copy copy)
@@ -35,15 +39,21 @@ class FlowSwitch {
 
   FlowTables& tables() { return tables_; }
   const FlowTables& tables() const { return tables_; }
+  FlowObjects<Meter>& meters() { return meters_; }
+  const FlowObjects<Meter>& meters() const { return meters_; }
+  FlowObjects<const FlowEdit>& edits() { return edits_; }
+  const FlowObjects<const FlowEdit>& edits() const { return edits_; }
   uint16_t group(uint16_t vport) const { return groups_[vport]; }
   void set_group(uint16_t vport, uint16_t group) { groups_[vport] = group; }
 
-  /// No rules, and each vport has a group of its own.
+  /// No rules, meters and edits, and each vport has a group of its own.
   void reset();
 
  private:
   FlowTables tables_;
   FlowPipeline pipeline_;
+  FlowObjects<Meter> meters_{kMaxMeters};
+  FlowObjects<const FlowEdit> edits_{kMaxEdits};
   TunnelPorts tunnel_ports_;
   std::array<uint16_t, kMaxVports> groups_;
 };

@@ -183,6 +183,21 @@ TEST_F(SwitchdevCommands, RulesThatMakeNoSense) {
   refused(match([](Rule& r) { r.reserved = 1; }), "reserved");
 }
 
+TEST_F(SwitchdevCommands, AsManyMasksAndTablesAsThereMayBe) {
+  const auto masked = [](uint32_t bits) {
+    Rule rule = Rule().drop();
+    std::memcpy(&rule.rule.mask.flow_label, &bits, sizeof bits);
+    return rule;
+  };
+  for (uint32_t i = 0; i < VERNA_FLOW_MAX_MASKS; i++) add({2}, masked(i));
+  EXPECT_EQ(try_add({2}, masked(VERNA_FLOW_MAX_MASKS)).status, VERNA_CMD_NO_RESOURCE);
+  for (uint32_t i = 1; i < 1024; i++) ASSERT_TRUE(set_miss({3, i}, VERNA_FLOW_MISS_DROP).ok()) << i;
+  EXPECT_EQ(set_miss({3, 1024}, VERNA_FLOW_MISS_DROP).status, VERNA_CMD_NO_RESOURCE);
+  EXPECT_EQ(try_add({4}, Rule().drop()).status, VERNA_CMD_NO_RESOURCE);
+  EXPECT_TRUE(set_miss({3, 7}, VERNA_FLOW_MISS_PASS).ok());
+  EXPECT_TRUE(try_add({4}, Rule().drop()).ok());
+}
+
 TEST_F(SwitchdevCommands, EveryFieldOfSetFlowMiss) {
   EXPECT_EQ(set_miss({2}, 4).detail, offsetof(verna_cmd_flow_miss, miss));
   EXPECT_EQ(set_miss({1024}, 1).detail, offsetof(verna_cmd_flow_miss, group));
