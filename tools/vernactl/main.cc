@@ -40,6 +40,7 @@ constexpr Question kQuestions[] = {
     {"eth", "Ethernet function: MTU, filters"},
     {"rss", "RSS contexts: key, fields, indirection table"},
     {"vports", "vports of the embedded switch with their counters"},
+    {"switch", "mode, tables, rules, meters and edits of the embedded switch"},
     {"flow", "flow tables and rules with their counters"},
     {"qps", "RDMA queue pairs"},
     {"mrs", "RDMA memory regions"},

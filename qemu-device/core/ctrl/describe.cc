@@ -91,11 +91,28 @@ Json describe_cap(const verna_cap_vport& cap) {
           {"max_addresses", cap.max_addresses}};
 }
 
+Json describe_cap(const verna_cap_eswitch& cap) {
+  return {{"modes", fmt::format("0x{:x}", cap.modes)},
+          {"max_rules", cap.max_rules},
+          {"max_meters", cap.max_meters},
+          {"max_edits", cap.max_edits},
+          {"max_groups", cap.max_groups},
+          {"max_tables", cap.max_tables},
+          {"actions", fmt::format("0x{:x}", cap.actions)},
+          {"max_masks", cap.max_masks},
+          {"key_flags", fmt::format("0x{:x}", cap.key_flags)},
+          {"tunnels", fmt::format("0x{:x}", cap.tunnels)},
+          {"max_hops", cap.max_hops},
+          {"max_copies", cap.max_copies}};
+}
+
 Json describe_caps(const DescribeContext& card) {
   Json out = {{"dev", describe_cap(card.cap_dev)},
               {"eth", describe_cap(card.cap_eth)},
               {"rdma", describe_cap(card.cap_rdma)}};
-  if (card.cap_vport.max_vfs) out["vport"] = describe_cap(card.cap_vport);
+  if (!card.cap_vport.max_vfs) return out;
+  out["vport"] = describe_cap(card.cap_vport);
+  out["eswitch"] = describe_cap(card.cap_eswitch);
   return out;
 }
 
@@ -192,7 +209,7 @@ Json describe_counters(const DescribeContext& card) {
 }
 
 Json describe_vport(const Switch& vswitch, uint16_t number) {
-  Json out = {{"vport", number}};
+  Json out = {{"vport", number}, {"group", vswitch.flows().group(number)}};
   if (number != kUplink) {
     const BridgePortConfig& config = vswitch.bridge().config(number);
     const auto fn = static_cast<FunctionId>(number - kPfPort);
@@ -215,7 +232,14 @@ Json describe_vports(const DescribeContext& card) {
   for (uint16_t number = 0; card.vswitch && card.vswitch->counters(number); number++)
     if (card.fn == 0 || number == vport_of(card.fn))
       out.push_back(describe_vport(*card.vswitch, number));
-  return {{"vports", out}};
+  if (!card.vswitch || card.fn != 0) return {{"vports", out}};
+  return {{"mode", switch_mode_name(*card.vswitch)}, {"vports", out}};
+}
+
+/// The switch is the PF's.
+Json describe_switch(const DescribeContext& card) {
+  if (!card.vswitch || card.fn != 0) return {{"error", "this function has no switch"}};
+  return Json::parse(describe_switch(*card.vswitch), nullptr, false);
 }
 
 Json describe_state(const DescribeContext& card) {
@@ -295,6 +319,7 @@ constexpr Request kRequests[] = {
     {"gids", describe_gids},
     {"counters", describe_counters},
     {"vports", describe_vports},
+    {"switch", describe_switch},
     {"state", describe_state},
     {"trace on", [](const DescribeContext& card) { return switch_trace(card, true); }},
     {"trace off", [](const DescribeContext& card) { return switch_trace(card, false); }},

@@ -50,22 +50,28 @@ Json describe_context(uint32_t id, const Rss& context) {
   return out;
 }
 
-constexpr size_t kMaxRules = 4096;  // in one answer
+constexpr size_t kMaxRules = 4096;    // in one answer
+constexpr size_t kMaxObjects = 1024;  // meters and edits, each
 
 Json describe_rule(const FlowRule& rule) {
-  return {{"id", rule.id},
-          {"priority", rule.priority},
-          {"match", flow_match_text(rule)},
-          {"action", flow_action_text(rule.actions)},
-          {"packets", rule.packets},
-          {"bytes", rule.bytes},
-          {"last_used", rule.last_used}};
+  Json out = {{"id", rule.id}};
+  const FlowTableId& table = rule.table->id();
+  if (table.direction == VERNA_FLOW_SWITCH)
+    out.update({{"group", table.group}, {"chain", table.chain}});
+  out.update({{"priority", rule.priority},
+              {"match", flow_match_text(rule)},
+              {"action", flow_action_text(rule.actions)},
+              {"packets", rule.packets},
+              {"bytes", rule.bytes},
+              {"last_used", rule.last_used}});
+  return out;
 }
 
 Json describe_table(const FlowTable& table) {
   size_t rules = 0;
   for (const auto& group : table.groups()) rules += group->size();
-  return {{"direction", table.id().direction == VERNA_FLOW_RX ? "rx" : "tx"},
+  constexpr const char* kDirections[] = {"rx", "tx", "switch"};
+  return {{"direction", kDirections[table.id().direction]},
           {"group", table.id().group},
           {"chain", table.id().chain},
           {"rules", rules},
@@ -76,22 +82,62 @@ Json describe_table(const FlowTable& table) {
           {"probes", table.probes}};
 }
 
-}  // namespace
-
-std::string describe_flows(const EthEngine& eth) {
-  const FlowTables& flows = eth.steering().flows();
+Json describe_tables(const FlowTables& flows) {
   Json tables = Json::array();
   for (const auto& [id, table] : flows.tables()) tables.push_back(describe_table(*table));
   std::vector<const FlowRule*> rules;
   flows.for_each_rule([&](const FlowRule& rule) {
     if (rules.size() < kMaxRules) rules.push_back(&rule);
   });
-  std::sort(rules.begin(), rules.end(),
-            [](const FlowRule* a, const FlowRule* b) { return a->before(*b); });
+  std::sort(rules.begin(), rules.end(), [](const FlowRule* a, const FlowRule* b) {
+    return a->table == b->table ? a->before(*b) : a->table->id() < b->table->id();
+  });
   Json out = Json::array();
   for (const FlowRule* rule : rules) out.push_back(describe_rule(*rule));
-  const Json answer = {{"tables", tables}, {"rules", out}};
-  return answer.dump();
+  return {{"tables", tables}, {"rules", out}};
+}
+
+std::string rate_text(const MeterRate& rate, uint64_t burst) {
+  return rate.amount ? fmt::format("{} in {} ns, burst {}", rate.amount, rate.per, burst) : "none";
+}
+
+Json describe_meter(uint32_t id, const Meter& meter, long users) {
+  const MeterConfig& c = meter.config();
+  Json out = {{"id", id},
+              {"users", users},
+              {"unit", c.unit == MeterConfig::Unit::kPackets ? "packets" : "bytes"},
+              {"committed", rate_text(c.committed, c.committed_burst)},
+              {c.second == MeterConfig::Second::kPeak ? "peak" : "excess",
+               rate_text(c.second_rate, c.second_burst)}};
+  constexpr const char* kColours[] = {"green", "yellow", "red"};
+  for (const Colour colour : {Colour::kGreen, Colour::kYellow, Colour::kRed})
+    out[kColours[static_cast<size_t>(colour)]] = meter.count(colour).packets;
+  return out;
+}
+
+}  // namespace
+
+std::string describe_flows(const EthEngine& eth) {
+  return describe_tables(eth.steering().flows()).dump();
+}
+
+const char* switch_mode_name(const Switch& vswitch) {
+  return vswitch.mode() == VERNA_ESWITCH_SWITCHDEV ? "switchdev" : "legacy";
+}
+
+std::string describe_switch(const Switch& vswitch) {
+  const FlowSwitch& flows = vswitch.flows();
+  Json out = {{"mode", switch_mode_name(vswitch)}};
+  out.update(describe_tables(flows.tables()));
+  out["meters"] = out["edits"] = Json::array();
+  for (const auto& [id, meter] : flows.meters().all())
+    if (out["meters"].size() < kMaxObjects)
+      out["meters"].push_back(describe_meter(id, *meter, flows.meters().users(id)));
+  for (const auto& [id, edit] : flows.edits().all())
+    if (out["edits"].size() < kMaxObjects)
+      out["edits"].push_back(
+          {{"id", id}, {"users", flows.edits().users(id)}, {"changes", flow_edit_text(*edit)}});
+  return out.dump();
 }
 
 std::string describe_rss(const EthEngine& eth) {

@@ -5,13 +5,18 @@
 #include <string>
 
 #include "eth/eth_engine.h"
+#include "vswitch/switch.h"
 
 namespace verna {
 
 /// A JSON array with one object for each context.
 std::string describe_rss(const EthEngine& eth);
 
-/// A JSON object: tables, and at most 4096 of their rules in the order of priority.
+/// A JSON object: tables, and at most 4096 of their rules by table, in the order of priority.
 std::string describe_flows(const EthEngine& eth);
+
+/// The same of the embedded switch, with its meters and edits.
+std::string describe_switch(const Switch& vswitch);
+const char* switch_mode_name(const Switch& vswitch);
 
 }  // namespace verna

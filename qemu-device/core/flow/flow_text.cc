@@ -135,7 +135,8 @@ std::string flow_match_text(const FlowRule& rule) {
 
 std::string flow_action_text(const FlowActions& actions) {
   std::string out;
-  if (actions.meter) out += " meter";
+  if (actions.meter)
+    out += actions.meter_id ? fmt::format(" meter={}", actions.meter_id) : " meter";
   if (actions.flags & VERNA_FLOW_A_MARK) out += fmt::format(" mark=0x{:x}", actions.mark);
   if (actions.edit) out += edit_text(*actions.edit);
   if (actions.where() == FlowTarget::kDrop) out += " drop";
@@ -146,6 +147,8 @@ std::string flow_action_text(const FlowActions& actions) {
   if (actions.flags & VERNA_FLOW_A_QUEUE) out += fmt::format(" queue={}", actions.queue);
   return out.empty() ? "pass" : without_blank(out);
 }
+
+std::string flow_edit_text(const FlowEdit& edit) { return without_blank(edit_text(edit)); }
 
 std::string flow_miss_text(const FlowMiss& miss) {
   constexpr const char* kNames[] = {"pass", "drop", "trap"};

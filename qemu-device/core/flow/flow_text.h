@@ -14,6 +14,9 @@ std::string flow_match_text(const FlowRule& rule);
 /// What is done, in the order of execution: "decap dec_ttl port=4", or "pass".
 std::string flow_action_text(const FlowActions& actions);
 
+/// The same of an edit alone: "decap set(ttl=5) push=0x8100:0x0007".
+std::string flow_edit_text(const FlowEdit& edit);
+
 /// "pass", "drop", "trap", "chain=7".
 std::string flow_miss_text(const FlowMiss& miss);
 

@@ -250,5 +250,25 @@ TEST_F(ObjectsRig, AnEditThatCannotBeDone) {
   expect_silence();
 }
 
+TEST_F(ObjectsRig, ShownToPeople) {
+  const uint32_t meter = make(packets(5));
+  verna_flow_edit edit{};
+  edit.num_pop = 1;
+  const uint32_t number = make(edit);
+  add({2, 3}, metered(meter, edited(number, Rule().dmac(vf1.address.mac).port(3))), 9);
+  add({2}, Rule().chain(3), 9);
+  const std::string all = card.nic->control("switch", 0);
+  for (const char* part :
+       {"\"mode\":\"switchdev\"", "\"direction\":\"switch\",\"group\":2,\"chain\":3",
+        "\"group\":2,\"chain\":3,\"priority\":9,\"match\":\"dmac=52:57:4e:00:00:01\","
+        "\"action\":\"meter=1 pop port=3\"",
+        "\"committed\":\"5 in 1000000000 ns, burst 5\"", "\"changes\":\"pop\""})
+    EXPECT_NE(all.find(part), std::string::npos) << part << " in " << all;
+  EXPECT_NE(card.nic->control("fn 1 switch", 0).find("error"), std::string::npos);
+  EXPECT_NE(card.nic->control("vports", 0).find("\"mode\":\"switchdev\""), std::string::npos);
+  EXPECT_NE(card.nic->control("caps", 0).find("\"max_meters\":65536"), std::string::npos);
+  EXPECT_EQ(card.nic->control("flow", 0).find("switch"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace verna::test
