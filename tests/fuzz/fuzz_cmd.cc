@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "fuzz/fuzz_card.h"
+#include "hw/verna_edit.h"
+#include "hw/verna_vport.h"
 #include "support/fail.h"
 
 namespace verna::fuzz {
@@ -14,9 +16,10 @@ namespace {
 using test::MiniDriver;
 
 constexpr uint16_t kOpcodes[] = {
-    0x000, 0x001, 0x002, 0x010, 0x011, 0x012, 0x013, 0x100, 0x101, 0x102, 0x103, 0x110, 0x111,
-    0x112, 0x113, 0x114, 0x118, 0x200, 0x201, 0x202, 0x203, 0x210, 0x211, 0x212, 0x213, 0x220,
-    0x300, 0x301, 0x302, 0x303, 0x400, 0x401, 0x003, 0x014, 0x104, 0x105, 0x115, 0x116, 0x117};
+    0x000, 0x001, 0x002, 0x010, 0x011, 0x012, 0x013, 0x100, 0x101, 0x102, 0x103, 0x110,
+    0x111, 0x112, 0x113, 0x114, 0x118, 0x200, 0x201, 0x202, 0x203, 0x210, 0x211, 0x212,
+    0x213, 0x220, 0x300, 0x301, 0x302, 0x303, 0x400, 0x401, 0x003, 0x014, 0x104, 0x105,
+    0x115, 0x116, 0x117, 0x310, 0x311, 0x312, 0x313, 0x318, 0x319, 0x402, 0x403};
 constexpr uint16_t kVfs = 2;
 
 /// A number that a command of before returned, or a small one.
@@ -54,7 +57,8 @@ void command(Input& in, Rig& rig, Sender& who) {
   hdr.opcode = op < std::size(kOpcodes) ? kOpcodes[op] : op;
   const uint8_t about = in.byte();
   hdr.function = about < 240 ? who.fn : about - 240;
-  if (hdr.opcode >> 8 == 4) hdr.function = about % 4;
+  if (hdr.opcode == VERNA_CMD_SET_VPORT || hdr.opcode == VERNA_CMD_QUERY_VPORT)
+    hdr.function = about % 4;
   std::memcpy(bytes, &hdr, sizeof hdr);
   // Fields: (offset, kind) pairs say what to write where.
   for (unsigned n = in.byte() % 24; n > 0; n--) {
@@ -119,17 +123,54 @@ void step(Input& in, Rig& rig, std::vector<Sender>& senders) {
   rig.world.settle(2000);
 }
 
+using Fields = std::vector<std::pair<uint8_t, uint64_t>>;
+constexpr uint64_t kArena = ~uint64_t{0};  // as a field: the address of the sender's arena
+
+uint8_t index_of(uint16_t opcode) {
+  const auto* found = std::find(std::begin(kOpcodes), std::end(kOpcodes), opcode);
+  return static_cast<uint8_t>(found - std::begin(kOpcodes));
+}
+
 /// One command with its fields written 8 bytes at a time.
-Bytes seed(uint8_t sender, uint8_t op_index,
-           const std::vector<std::pair<uint8_t, uint64_t>>& fields) {
-  // No bytes for the senders' arenas; then a step.
-  Bytes out = {0, 0, 0, 5, sender, op_index, 0, static_cast<uint8_t>(fields.size())};
+Bytes step_of(uint8_t sender, uint8_t op_index, const Fields& fields) {
+  Bytes out = {5, sender, op_index, 0, static_cast<uint8_t>(fields.size())};
   for (const auto& [at, v] : fields) {
-    out.push_back(static_cast<uint8_t>(at - 8));
-    out.push_back(3);
-    for (int i = 0; i < 8; i++) out.push_back(static_cast<uint8_t>(v >> (8 * i)));
+    const uint8_t kind = v == kArena ? 5 : 3;
+    out.insert(out.end(), {static_cast<uint8_t>(at - 8), kind});
+    const int bytes = v == kArena ? 1 : 8;  // the page of the arena, or all of it
+    for (int i = 0; i < bytes; i++)
+      out.push_back(v == kArena ? 0 : static_cast<uint8_t>(v >> (8 * i)));
   }
   return out;
+}
+
+/// Commands of one sender, with no bytes for the senders' arenas.
+Bytes seed(uint8_t sender, const std::vector<std::pair<uint8_t, Fields>>& commands) {
+  Bytes out = {0, 0, 0};
+  for (const auto& [op_index, fields] : commands) {
+    const Bytes step = step_of(sender, op_index, fields);
+    out.insert(out.end(), step.begin(), step.end());
+  }
+  return out;
+}
+Bytes seed(uint8_t sender, uint8_t op_index, const Fields& fields) {
+  return seed(sender, {{op_index, fields}});
+}
+
+/// The switch with rules of its own; all that the arena has are zeros, which is a rule for every
+/// frame, a meter that lets nothing through and an edit that changes nothing.
+Bytes switchdev_seed() {
+  constexpr uint64_t kOfUplink = VERNA_FLOW_SWITCH, kOfPf = VERNA_FLOW_SWITCH | 1 << 16;
+  return seed(0,
+              {{index_of(VERNA_CMD_SET_ESWITCH), {{8, VERNA_ESWITCH_SWITCHDEV}}},
+               {index_of(VERNA_CMD_CREATE_METER), {{8, kArena}, {16, sizeof(verna_meter)}}},
+               {index_of(VERNA_CMD_CREATE_FLOW_EDIT), {{8, kArena}, {16, sizeof(verna_flow_edit)}}},
+               {index_of(VERNA_CMD_ADD_FLOW),
+                {{8, kOfUplink}, {24, kArena}, {32, sizeof(verna_flow_rule)}}},
+               {index_of(VERNA_CMD_ADD_FLOW),
+                {{8, kOfPf}, {24, kArena}, {32, sizeof(verna_flow_rule_ranges)}}},
+               {index_of(VERNA_CMD_SET_FLOW_MISS), {{8, kOfPf | 1 << 8}}},
+               {index_of(VERNA_CMD_SET_VPORT_GROUP), {{8, 1 << 16}}}});
 }
 
 std::vector<Bytes> seeds() {
@@ -143,9 +184,9 @@ std::vector<Bytes> seeds() {
   // CREATE_TXQ 1.
   out.push_back(seed(0, 7, {{8, 1}, {16, page}, {24, 1}, {40, 128ull << 32}, {48, 2}}));
   // ADD_FLOW: a rule that the arena has.
-  const auto add_flow = std::find(std::begin(kOpcodes), std::end(kOpcodes), VERNA_CMD_ADD_FLOW);
-  out.push_back(seed(0, static_cast<uint8_t>(add_flow - std::begin(kOpcodes)),
-                     {{24, page}, {32, sizeof(verna_flow_rule)}}));
+  out.push_back(
+      seed(0, index_of(VERNA_CMD_ADD_FLOW), {{24, kArena}, {32, sizeof(verna_flow_rule)}}));
+  out.push_back(switchdev_seed());
   return out;
 }
 
