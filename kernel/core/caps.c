@@ -9,6 +9,7 @@ union verna_cap_any {
 	struct verna_cap_eth eth;
 	struct verna_cap_rdma rdma;
 	struct verna_cap_vport vport;
+	struct verna_cap_eswitch eswitch;
 	__le32 words[16];
 };
 
@@ -68,6 +69,13 @@ static void verna_cap_vport_parse(struct verna_caps *caps,
 {
 	caps->vport.present = true;
 	caps->vport.max_vfs = le16_to_cpu(cap->max_vfs);
+}
+
+static void verna_cap_eswitch_parse(struct verna_caps *caps,
+				    const struct verna_cap_eswitch *cap)
+{
+	caps->eswitch.present = le32_to_cpu(cap->modes) & BIT(VERNA_ESWITCH_SWITCHDEV);
+	caps->eswitch.actions = le32_to_cpu(cap->actions);
 }
 
 static int verna_cap_read(struct verna_dev *vdev, u32 offset,
@@ -164,6 +172,9 @@ int verna_caps_read(struct verna_dev *vdev)
 			break;
 		case VERNA_CAP_VPORT:
 			verna_cap_vport_parse(&vdev->caps, &cap.vport);
+			break;
+		case VERNA_CAP_ESWITCH:
+			verna_cap_eswitch_parse(&vdev->caps, &cap.eswitch);
 			break;
 		}
 		if (le16_to_cpu(cap.hdr.type) == VERNA_CAP_END)

@@ -229,6 +229,8 @@ struct verna_report {
  * @uars_lock: protects @uars
  * @kernel_uar: page of the kernel's own queues
  * @netdev: network interface
+ * @switchdev: mode of the embedded switch; written under the lock of devlink and
+ *	@lifecycle
  * @adev: auxiliary device, NULL while there is none
  * @adev_id: number in its name
  * @health: watchdog
@@ -274,6 +276,7 @@ struct verna_dev {
 	struct verna_uar kernel_uar;
 
 	struct net_device *netdev;
+	bool switchdev;
 	struct verna_adev *adev;
 	int adev_id;
 
@@ -307,6 +310,13 @@ int verna_start(struct verna_dev *vdev);
 int verna_sriov_configure(struct pci_dev *pdev, int num);
 void verna_sriov_exit(struct verna_dev *vdev);
 void verna_sriov_for_each(struct verna_dev *vdev, void (*what)(struct pci_dev *vf));
+
+/* eswitch.c */
+int verna_eswitch_start(struct verna_dev *vdev);
+int verna_eswitch_sync(struct verna_dev *vdev, u32 num);
+int verna_eswitch_mode_get(struct devlink *devlink, u16 *mode);
+int verna_eswitch_mode_set(struct devlink *devlink, u16 mode,
+			   struct netlink_ext_ack *extack);
 
 /* caps.c */
 int verna_caps_read(struct verna_dev *vdev);

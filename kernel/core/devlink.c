@@ -88,4 +88,6 @@ const struct devlink_ops verna_devlink_ops = {
 	.reload_actions = BIT(DEVLINK_RELOAD_ACTION_DRIVER_REINIT),
 	.reload_down = verna_reload_down,
 	.reload_up = verna_reload_up,
+	.eswitch_mode_get = verna_eswitch_mode_get,
+	.eswitch_mode_set = verna_eswitch_mode_set,
 };

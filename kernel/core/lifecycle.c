@@ -248,7 +248,9 @@ int verna_up(struct verna_dev *vdev)
 	err = verna_hw_start(vdev);
 	if (err)
 		return err;
-	err = verna_netdev_up(vdev);
+	err = verna_eswitch_start(vdev);
+	if (!err)
+		err = verna_netdev_up(vdev);
 	if (err)
 		goto stop;
 	err = verna_adev_add(vdev);
@@ -291,6 +293,7 @@ void verna_teardown(struct verna_dev *vdev)
 	if (vdev->netdev)
 		verna_eth_destroy(vdev->netdev);
 	vdev->netdev = NULL;
+	vdev->switchdev = false;
 	verna_silence(vdev);
 	verna_hw_stop(vdev);
 }

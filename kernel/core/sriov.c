@@ -5,6 +5,14 @@
  */
 #include "core.h"
 
+/* Once more afterwards: the mode may have changed meanwhile. */
+static void verna_sriov_disable(struct verna_dev *vdev)
+{
+	verna_eswitch_sync(vdev, 0);
+	pci_disable_sriov(vdev->pdev);
+	verna_eswitch_sync(vdev, 0);
+}
+
 /**
  * verna_sriov_configure - sriov_numvfs
  * @pdev: the PF
@@ -25,13 +33,20 @@ int verna_sriov_configure(struct pci_dev *pdev, int num)
 			dev_warn(&pdev->dev, "VFs are assigned to guests, they stay\n");
 			return -EBUSY;
 		}
-		pci_disable_sriov(pdev);
+		verna_sriov_disable(vdev);
 		return 0;
 	}
 	if (!verna_dev_is_up(vdev))
 		return -EIO;
 	err = pci_enable_sriov(pdev, num);
-	return err ?: num;
+	if (err)
+		return err;
+	err = verna_eswitch_sync(vdev, num);
+	if (err) {
+		verna_sriov_disable(vdev);
+		return err;
+	}
+	return num;
 }
 
 /** verna_sriov_exit - the PF goes, and its VFs with it @vdev: the PF */
@@ -41,7 +56,7 @@ void verna_sriov_exit(struct verna_dev *vdev)
 		return;
 	if (pci_vfs_assigned(vdev->pdev))
 		dev_warn(verna_device(vdev), "VFs that are assigned to guests end now\n");
-	pci_disable_sriov(vdev->pdev);
+	verna_sriov_disable(vdev);
 }
 
 /**

@@ -23,6 +23,7 @@
 
 #include "steer.h"
 #include "verna_core_api.h"
+#include "rep.h"
 
 #define VERNA_MIN_LOG_RING	6
 #define VERNA_DEF_LOG_TX	10
@@ -474,6 +475,10 @@ struct verna_hw_totals {
  * @pace_mbps: rate of the segments of one packet, 0: no limit; written under rtnl
  * @filter: MAC filters
  * @vports: by VF: all that was said of it, NULL if the card has no VFs; rtnl
+ * @switchdev: mode of the embedded switch; written under rtnl
+ * @reps: by VF: its representor, NULL if the card has no such mode; written under the
+ *	lock of devlink, read under RCU
+ * @tc: rules of tc; rtnl
  * @rss: receive side scaling
  * @vlans: VIDs of 802.1Q and of 802.1ad that the stack wants; rtnl
  * @loopback: what is sent comes back, so there is a carrier without a link
@@ -507,6 +512,9 @@ struct verna_eth {
 	u32 pace_mbps;
 	struct verna_filter filter;
 	struct verna_cmd_set_vport *vports;
+	bool switchdev;
+	struct verna_rep __rcu **reps;
+	struct verna_tc_rules tc;
 	struct verna_rss rss;
 	DECLARE_BITMAP(vlans[2], VLAN_N_VID);
 	bool loopback;

@@ -1,8 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0
-/* verna: rules of the card's receive table, for steer.c and arfs.c. */
+/* verna: rules of the card's tables, for steer.c, arfs.c and tc.c. */
 #include <linux/dma-mapping.h>
 
 #include "eth.h"
+
+/**
+ * verna_cmd_exec_from - execute a command that names memory which the card reads
+ * @vdev: the card
+ * @cmd: command
+ * @len: its size
+ * @addr: field of @cmd that gets the bus address
+ * @data: what the card reads, any kernel memory
+ * @size: of it
+ * @res: all that the card says
+ *
+ * Return: as verna_cmd_exec_quiet(), or -ENOMEM.
+ */
+int verna_cmd_exec_from(struct verna_dev *vdev, void *cmd, size_t len, __le64 *addr,
+			const void *data, size_t size, struct verna_cmd_result *res)
+{
+	struct device *dev = verna_device(vdev);
+	dma_addr_t dma;
+	void *copy;
+	int err;
+
+	copy = kmemdup(data, size, GFP_KERNEL);
+	if (!copy)
+		return -ENOMEM;
+	dma = dma_map_single(dev, copy, size, DMA_TO_DEVICE);
+	err = dma_mapping_error(dev, dma);
+	if (err)
+		goto free_copy;
+	*addr = cpu_to_le64(dma);
+	err = verna_cmd_exec_quiet(vdev, cmd, len, res);
+	dma_unmap_single(dev, dma, size, DMA_TO_DEVICE);
+free_copy:
+	kfree(copy);
+	return err;
+}
 
 /**
  * verna_flow_add - add a rule to the card
@@ -17,7 +52,6 @@
 int verna_flow_add(struct verna_eth *eth, u32 priority, u32 replaces,
 		   const struct verna_flow_rule *rule, u32 *id)
 {
-	struct device *dev = verna_device(eth->vdev);
 	struct verna_cmd_add_flow cmd = {
 		.hdr.opcode = cpu_to_le16(VERNA_CMD_ADD_FLOW),
 		.direction = VERNA_FLOW_RX,
@@ -26,24 +60,12 @@ int verna_flow_add(struct verna_eth *eth, u32 priority, u32 replaces,
 		.len = cpu_to_le32(sizeof(*rule)),
 	};
 	struct verna_cmd_result res;
-	struct verna_flow_rule *copy;
-	dma_addr_t dma;
 	int err;
 
-	copy = kmemdup(rule, sizeof(*rule), GFP_KERNEL);
-	if (!copy)
-		return -ENOMEM;
-	dma = dma_map_single(dev, copy, sizeof(*copy), DMA_TO_DEVICE);
-	err = dma_mapping_error(dev, dma);
-	if (err)
-		goto free_copy;
-	cmd.addr = cpu_to_le64(dma);
-	err = verna_cmd_exec_quiet(eth->vdev, &cmd, sizeof(cmd), &res);
+	err = verna_cmd_exec_from(eth->vdev, &cmd, sizeof(cmd), &cmd.addr, rule,
+				  sizeof(*rule), &res);
 	if (!err)
 		*id = res.result;
-	dma_unmap_single(dev, dma, sizeof(*copy), DMA_TO_DEVICE);
-free_copy:
-	kfree(copy);
 	return err;
 }
 

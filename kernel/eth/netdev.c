@@ -133,6 +133,8 @@ static const struct net_device_ops verna_netdev_ops = {
 	.ndo_set_vf_link_state = verna_set_vf_link_state,
 	.ndo_get_vf_config = verna_get_vf_config,
 	.ndo_get_vf_stats = verna_get_vf_stats,
+	.ndo_get_port_parent_id = verna_get_port_parent_id,
+	.ndo_get_phys_port_name = verna_get_phys_port_name,
 };
 
 static void verna_mac_of_card(struct verna_eth *eth, u8 *mac)
@@ -195,6 +197,11 @@ static void verna_netdev_setup(struct verna_eth *eth)
 	netdev->max_mtu = caps->eth.max_mtu;
 	verna_features_setup(eth);
 	verna_tx_offload_init(eth);
+	if (caps->eswitch.present) {
+		netdev->hw_features |= NETIF_F_HW_TC;
+		/* Packets of representors say by it where they go. */
+		netif_keep_dst(netdev);
+	}
 	netif_carrier_off(netdev);
 }
 
@@ -242,12 +249,17 @@ static int verna_eth_init(struct verna_eth *eth)
 	err = verna_vfs_init(eth);
 	if (err)
 		goto free_rss;
+	err = verna_reps_init(eth);
+	if (err)
+		goto free_vports;
 	err = -ENOMEM;
 	eth->wq = alloc_ordered_workqueue("verna-%s", 0, pci_name(verna_pdev(eth->vdev)));
 	if (!eth->wq)
-		goto free_vports;
+		goto exit_reps;
 	return 0;
 
+exit_reps:
+	verna_reps_exit(eth);
 free_vports:
 	kfree(eth->vports);
 free_rss:
@@ -266,6 +278,7 @@ static void verna_eth_exit(struct verna_eth *eth)
 	cancel_delayed_work_sync(&eth->totals_work);
 	destroy_workqueue(eth->wq);
 	verna_steer_exit(eth);
+	verna_reps_exit(eth);
 	kfree(eth->vports);
 	verna_rss_free(eth);
 	verna_filter_free(eth);

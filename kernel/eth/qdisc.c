@@ -337,6 +337,8 @@ int verna_setup_tc(struct net_device *netdev, enum tc_setup_type type, void *dat
 		return verna_setup_mqprio(eth, data);
 	case TC_SETUP_QDISC_ETS:
 		return verna_setup_ets(eth, data);
+	case TC_SETUP_BLOCK:
+		return verna_tc_setup_block(netdev, data);
 	default:
 		return -EOPNOTSUPP;
 	}

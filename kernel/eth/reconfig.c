@@ -144,6 +144,8 @@ int verna_eth_resume(struct net_device *netdev)
 		err = verna_steer_replay(eth);
 	if (!err)
 		err = verna_vfs_replay(eth);
+	if (!err)
+		err = verna_tc_replay(eth);
 	if (!err && netif_running(netdev))
 		err = verna_eth_open_channels(eth);
 	if (!err) {

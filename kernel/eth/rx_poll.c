@@ -177,7 +177,7 @@ static void verna_rx_receive(struct verna_rxq *rxq, const struct verna_cqe *cqe,
 {
 	struct bpf_prog *prog = READ_ONCE(rxq->chan->eth->xdp_prog);
 
-	pkt->xdp = prog && rxq->xdp && !pkt->bad;
+	pkt->xdp = prog && rxq->xdp && !pkt->bad && !verna_rx_for_rep(cqe);
 	if (unlikely(pkt->bad))
 		verna_rx_put_bufs(rxq, pkt->num_bufs);
 	else if (pkt->xdp)
@@ -220,6 +220,10 @@ static void verna_rx_deliver(struct verna_rxq *rxq, const struct verna_cqe *cqe,
 			     pkt->hashed_l4 ? PKT_HASH_TYPE_L4 : PKT_HASH_TYPE_L3);
 	if (unlikely(!verna_rx_offload(rxq, cqe, skb, pkt->xdp))) {
 		kfree_skb(skb);
+		return;
+	}
+	if (verna_rx_from_vport(cqe)) {
+		verna_rep_receive(rxq, cqe, skb);
 		return;
 	}
 	skb->protocol = eth_type_trans(skb, netdev);

@@ -121,6 +121,10 @@ int verna_set_rxfh_fields(struct net_device *netdev,
 			  struct netlink_ext_ack *extack);
 
 /* flow.c */
+struct verna_dev;
+struct verna_cmd_result;
+int verna_cmd_exec_from(struct verna_dev *vdev, void *cmd, size_t len, __le64 *addr,
+			const void *data, size_t size, struct verna_cmd_result *res);
 int verna_flow_add(struct verna_eth *eth, u32 priority, u32 replaces,
 		   const struct verna_flow_rule *rule, u32 *id);
 void verna_flow_del(struct verna_eth *eth, u32 id);

@@ -86,6 +86,7 @@ static int verna_tx_map(struct verna_txq *txq, struct sk_buff *skb)
 	last = &txq->bufs[(index - 1) & txq->mask];
 	last->skb = skb;
 	verna_tx_offload(txq, skb, verna_tx_desc(txq, txq->prod), last);
+	verna_tx_vport(skb, verna_tx_desc(txq, txq->prod));
 	txq->prod = index;
 	return 0;
 

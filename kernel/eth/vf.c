@@ -85,6 +85,9 @@ int verna_set_vf_vlan(struct net_device *netdev, int vf, u16 vlan, u8 qos, __be1
 
 	if (proto != htons(ETH_P_8021Q))
 		return -EPROTONOSUPPORT;
+	/* It would have no effect: rules push and pop tags. */
+	if (verna_rep_is_uplink(netdev_priv(netdev)))
+		return -EOPNOTSUPP;
 	return verna_vf_change(netdev, vf, &change);
 }
 
@@ -182,10 +185,13 @@ int verna_get_vf_stats(struct net_device *netdev, int vf, struct ifla_vf_stats *
 	stats->multicast = vport[VERNA_VPORT_rx_multicast];
 	stats->broadcast = vport[VERNA_VPORT_rx_broadcast];
 	stats->rx_dropped = vport[VERNA_VPORT_rx_drop_full] +
-			    vport[VERNA_VPORT_rx_drop_oversize];
+			    vport[VERNA_VPORT_rx_drop_oversize] +
+			    vport[VERNA_VPORT_rx_drop_disabled];
 	stats->tx_packets = vport[VERNA_VPORT_tx_frames];
 	stats->tx_bytes = vport[VERNA_VPORT_tx_bytes];
 	for (i = VERNA_VPORT_tx_drop_down; i <= VERNA_VPORT_tx_drop_nobody; i++)
+		stats->tx_dropped += vport[i];
+	for (i = VERNA_VPORT_tx_drop_rule; i <= VERNA_VPORT_tx_drop_edit; i++)
 		stats->tx_dropped += vport[i];
 	return 0;
 }

@@ -25,6 +25,7 @@
 #include "hw/verna_caps.h"
 #include "hw/verna_cmd.h"
 #include "hw/verna_counters.h"
+#include "hw/verna_edit.h"
 #include "hw/verna_eth.h"
 #include "hw/verna_queue.h"
 #include "hw/verna_rdma.h"
@@ -34,6 +35,8 @@
 #define VERNA_DRV_NAME		"verna"
 #define VERNA_ADEV_RDMA		"rdma"	/* full name: verna.rdma */
 
+struct devlink;
+struct netlink_ext_ack;
 struct verna_dev;
 
 /* ---- the device ------------------------------------------------------- */
@@ -44,6 +47,8 @@ struct verna_dev;
  * @eth: block VERNA_CAP_ETH
  * @rdma: block VERNA_CAP_RDMA; @rdma.present is false if the card has none
  * @vport: block VERNA_CAP_VPORT; @vport.present is false if there are no VFs
+ * @eswitch: block VERNA_CAP_ESWITCH; @eswitch.present is false if the switch can only be
+ *	a bridge
  *
  * Members are named as in hw/verna_caps.h.
  */
@@ -94,6 +99,10 @@ struct verna_caps {
 		bool present;
 		u16 max_vfs;
 	} vport;
+	struct {
+		bool present;
+		u32 actions;
+	} eswitch;
 };
 
 /**
@@ -419,6 +428,17 @@ void verna_eth_suspend(struct net_device *netdev);
 int verna_eth_resume(struct net_device *netdev);
 /* Destroys and makes all queues anew; an error means that there are none now. */
 int verna_eth_restart(struct net_device *netdev);
+/*
+ * The mode of the embedded switch changes: 0, or -EBUSY and a message if rules are in the
+ * way. Representors are no part of it.
+ */
+int verna_eth_switch_mode(struct net_device *netdev, bool switchdev,
+			  struct netlink_ext_ack *extack);
+/*
+ * From now on VFs 0 to @num - 1 have representors, others none; all or none of one VF's.
+ * The lock of devlink is held.
+ */
+int verna_reps_set(struct net_device *netdev, struct devlink *devlink, u32 num);
 /* Rate in Mbit/s at which the segments of one packet leave, 0: no limit. */
 int verna_eth_set_pace(struct net_device *netdev, u32 mbps);
 u32 verna_eth_get_pace(struct net_device *netdev);

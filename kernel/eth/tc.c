@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verna: rules of tc flower in the tables of the embedded switch. Each port that a
+ * block is bound to has rules of its own in the card, in tables of its own: chain for
+ * chain those of tc. rtnl serialises everything.
+ */
+#include <linux/rhashtable.h>
+#include <net/pkt_cls.h>
+
+#include "eth.h"
+
+static const struct rhashtable_params verna_tc_params = {
+	.key_len = sizeof(struct verna_tc_key),
+	.key_offset = offsetof(struct verna_tc_rule, key),
+	.head_offset = offsetof(struct verna_tc_rule, node),
+	.automatic_shrinking = true,
+};
+
+static struct verna_eth *verna_tc_eth(const struct net_device *port)
+{
+	const struct verna_rep *rep;
+
+	if (port->netdev_ops->ndo_start_xmit == verna_xmit)
+		return netdev_priv(port);
+	rep = netdev_priv(port);
+	return rep->eth;
+}
+
+static struct verna_tc_rule *verna_tc_find(struct verna_eth *eth, unsigned long cookie,
+					   u32 vport)
+{
+	struct verna_tc_key key = { .cookie = cookie, .vport = vport };
+
+	return rhashtable_lookup_fast(&eth->tc.rules, &key, verna_tc_params);
+}
+
+static int verna_tc_rule_start(struct verna_eth *eth, struct verna_tc_rule *rule)
+{
+	struct verna_flow_actions *actions = &rule->spec.rule.actions;
+	struct verna_cmd_add_flow cmd = {
+		.hdr.opcode = cpu_to_le16(VERNA_CMD_ADD_FLOW),
+		.direction = VERNA_FLOW_SWITCH,
+		/* At first, each vport is a group of its own. */
+		.group = cpu_to_le16(rule->key.vport),
+		.chain = cpu_to_le32(rule->chain),
+		.priority = cpu_to_le32(rule->priority),
+		.len = cpu_to_le32(sizeof(rule->spec)),
+	};
+	struct verna_cmd_result res;
+	int err;
+
+	actions->meter = cpu_to_le32(rule->meter ? rule->meter->id : 0);
+	actions->edit = cpu_to_le32(rule->edit ? rule->edit->id : 0);
+	err = verna_cmd_exec_from(eth->vdev, &cmd, sizeof(cmd), &cmd.addr, &rule->spec,
+				  sizeof(rule->spec), &res);
+	if (!err)
+		rule->id = res.result;
+	return err;
+}
+
+static void verna_tc_rule_free(struct verna_eth *eth, struct verna_tc_rule *rule)
+{
+	verna_tc_object_put(eth, rule->meter);
+	verna_tc_object_put(eth, rule->edit);
+	kfree(rule);
+}
+
+static int verna_tc_rule_make(struct verna_eth *eth, struct net_device *port,
+			      const struct flow_cls_offload *cls,
+			      struct verna_tc_rule *rule)
+{
+	struct netlink_ext_ack *extack = cls->common.extack;
+	int err;
+
+	rule->chain = cls->common.chain_index;
+	rule->priority = cls->common.prio;
+	if (!flow_action_hw_stats_check(&cls->rule->action, extack,
+					FLOW_ACTION_HW_STATS_IMMEDIATE_BIT))
+		return -EOPNOTSUPP;
+	err = verna_tc_match(port, cls, &rule->spec);
+	if (!err)
+		err = verna_tc_actions(eth, cls, rule);
+	if (err)
+		return err;
+	err = verna_tc_rule_start(eth, rule);
+	if (err)
+		NL_SET_ERR_MSG_FMT_MOD(extack, "the card refuses the rule: %pe",
+				       ERR_PTR(err));
+	return err;
+}
+
+static int verna_tc_replace(struct verna_eth *eth, struct net_device *port, u32 vport,
+			    const struct flow_cls_offload *cls)
+{
+	struct verna_tc_rule *rule;
+	int err;
+
+	if (verna_tc_find(eth, cls->cookie, vport))
+		return -EEXIST;
+	rule = kzalloc(sizeof(*rule), GFP_KERNEL);
+	if (!rule)
+		return -ENOMEM;
+	rule->key.cookie = cls->cookie;
+	rule->key.vport = vport;
+	err = verna_tc_rule_make(eth, port, cls, rule);
+	if (err)
+		goto free_rule;
+	err = rhashtable_insert_fast(&eth->tc.rules, &rule->node, verna_tc_params);
+	if (err)
+		goto del_flow;
+	list_add_tail(&rule->list, &eth->tc.list);
+	return 0;
+
+del_flow:
+	verna_flow_del(eth, rule->id);
+free_rule:
+	verna_tc_rule_free(eth, rule);
+	return err;
+}
+
+static int verna_tc_destroy(struct verna_eth *eth, u32 vport, unsigned long cookie)
+{
+	struct verna_tc_rule *rule = verna_tc_find(eth, cookie, vport);
+
+	if (!rule)
+		return -ENOENT;
+	if (rule->id)
+		verna_flow_del(eth, rule->id);
+	list_del(&rule->list);
+	rhashtable_remove_fast(&eth->tc.rules, &rule->node, verna_tc_params);
+	verna_tc_rule_free(eth, rule);
+	return 0;
+}
+
+static int verna_tc_stats(struct verna_eth *eth, u32 vport, struct flow_cls_offload *cls)
+{
+	struct verna_tc_rule *rule = verna_tc_find(eth, cls->cookie, vport);
+	struct verna_flow_stats stats;
+	u64 packets, bytes, age;
+	int len;
+
+	if (!rule || !rule->id)
+		return -ENOENT;
+	len = verna_cmd_query(eth->vdev, VERNA_CMD_QUERY_FLOW, 0, rule->id, &stats,
+			      sizeof(stats));
+	if (len < 0)
+		return len;
+	packets = le64_to_cpu(stats.packets);
+	bytes = le64_to_cpu(stats.bytes);
+	age = le64_to_cpu(stats.now) - le64_to_cpu(stats.last_used);
+	flow_stats_update(&cls->stats, bytes - rule->bytes, packets - rule->packets, 0,
+			  packets ? jiffies - nsecs_to_jiffies(age) : 0,
+			  FLOW_ACTION_HW_STATS_IMMEDIATE);
+	rule->packets = packets;
+	rule->bytes = bytes;
+	return 0;
+}
+
+static int verna_tc_cls(enum tc_setup_type type, void *data, void *priv)
+{
+	struct flow_cls_offload *cls = data;
+	struct net_device *port = priv;
+	struct verna_eth *eth = verna_tc_eth(port);
+	int vport = verna_rep_vport(eth, port);
+
+	if (type != TC_SETUP_CLSFLOWER || vport < 0 || !verna_rep_is_uplink(eth))
+		return -EOPNOTSUPP;
+	switch (cls->command) {
+	case FLOW_CLS_REPLACE:
+		if (!tc_can_offload_extack(port, cls->common.extack))
+			return -EOPNOTSUPP;
+		return verna_tc_replace(eth, port, vport, cls);
+	case FLOW_CLS_DESTROY:
+		return verna_tc_destroy(eth, vport, cls->cookie);
+	case FLOW_CLS_STATS:
+		return verna_tc_stats(eth, vport, cls);
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+/**
+ * verna_tc_setup_block - TC_SETUP_BLOCK
+ * @netdev: a representor, or the PF's interface
+ * @block: what is to be bound or unbound
+ */
+int verna_tc_setup_block(struct net_device *netdev, struct flow_block_offload *block)
+{
+	struct verna_eth *eth = verna_tc_eth(netdev);
+
+	if (!verna_rep_is_uplink(eth))
+		return -EOPNOTSUPP;
+	return flow_block_cb_setup_simple(block, &eth->tc.blocks, verna_tc_cls, netdev,
+					  netdev, true);
+}
+
+/** verna_tc_has_rules - whether a port has rules in the card @tc: rules @vport: of the port */
+bool verna_tc_has_rules(const struct verna_tc_rules *tc, u32 vport)
+{
+	const struct verna_tc_rule *rule;
+
+	list_for_each_entry(rule, &tc->list, list)
+		if (rule->key.vport == vport)
+			return true;
+	return false;
+}
+
+/**
+ * verna_tc_replay - tell a card that was reset all rules
+ * @eth: interface; rtnl is held
+ *
+ * Counters begin anew.
+ *
+ * Return: 0 or an error of a command.
+ */
+int verna_tc_replay(struct verna_eth *eth)
+{
+	struct verna_tc_object *object;
+	struct verna_tc_rule *rule;
+	int err = 0;
+
+	list_for_each_entry(object, &eth->tc.objects, node)
+		err = err ?: verna_tc_object_replay(eth, object);
+	list_for_each_entry(rule, &eth->tc.list, list) {
+		rule->id = 0;
+		rule->packets = 0;
+		rule->bytes = 0;
+		err = err ?: verna_tc_rule_start(eth, rule);
+	}
+	return err;
+}
+
+int verna_tc_init(struct verna_tc_rules *tc)
+{
+	INIT_LIST_HEAD(&tc->list);
+	INIT_LIST_HEAD(&tc->objects);
+	INIT_LIST_HEAD(&tc->blocks);
+	return rhashtable_init(&tc->rules, &verna_tc_params);
+}
+
+void verna_tc_exit(struct verna_tc_rules *tc)
+{
+	rhashtable_destroy(&tc->rules);
+}
