@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The switch in switchdev mode: representors, rules of tc, and software for the rest.
+
+Guest a has a card with VFs, two of them in namespaces; guest b is on the wire.
+"""
+
+import json
+
+import pytest
+from bench import perftest
+from conftest import ends_of, fail_on_trouble, folder_for
+from helpers import bdf, ethtool_stats, ping, rdma_side, reachable, wait_until
+from tenants import Tenant, numvfs
+from verna_vm import Topology
+
+VFS = 4
+
+
+def mode(pf, wanted: str, **options):
+    return pf.run(f"devlink dev eswitch set pci/{bdf(pf)} mode {wanted}", **options)
+
+
+def mode_now(pf) -> str:
+    out = pf.run(f"devlink -j dev eswitch show pci/{bdf(pf)}", check=True).out
+    (state,), = [json.loads(out)["dev"].values()]
+    return state["mode"]
+
+
+def representors(pf) -> list[str]:
+    """Names of the representors, by VF."""
+    pf.run("udevadm settle", check=True)
+    ports = json.loads(pf.run("devlink -j port show", check=True).out)["port"]
+    found = {port["vfnum"]: port["netdev"] for port in ports.values()
+             if port["flavour"] == "pcivf"}
+    return [found[vf] for vf in sorted(found)]
+
+
+class Switch:
+    """The PF's end, the peer on the wire, two tenants, and their representors."""
+
+    def __init__(self, pf, peer):
+        self.pf, self.peer = pf, peer
+        numvfs(pf, 2, check=True)
+        self.tenants = [Tenant(pf, number).move_in() for number in range(2)]
+        mode(pf, "switchdev", check=True)
+        self.reps = representors(pf)
+        self.ports = [pf.netdev, *self.reps]
+        pf.run(f"ethtool -K {pf.netdev} hw-tc-offload on", check=True)
+        for port in self.ports:
+            pf.run(f"ip link set {port} up; tc qdisc add dev {port} clsact", check=True)
+
+    def end(self):
+        for port in self.ports:
+            self.pf.run(f"tc qdisc del dev {port} clsact")
+        mode(self.pf, "legacy", check=True)
+        for tenant in self.tenants:
+            self.pf.run(f"ip netns del {tenant.space}", check=True)
+        numvfs(self.pf, 0, check=True)
+
+    def rule(self, port: str, words: str, **options):
+        return self.pf.run(f"tc filter add dev {port} ingress {words}", **options)
+
+    def no_rules(self):
+        for port in self.ports:
+            self.pf.run(f"tc filter del dev {port} ingress", check=True)
+
+    def counted(self, port: str) -> list[dict]:
+        """What tc says of the rules of a port: packets and bytes of the card alone."""
+        out = self.pf.run(f"tc -j -s filter show dev {port} ingress", check=True).out
+        rules = [row["options"] for row in json.loads(out) if "options" in row]
+        return [dict(rule, stats=rule["actions"][0]["stats"]) for rule in rules
+                if "actions" in rule]
+
+    def slow_path(self) -> int:
+        """Packets that went through software in either direction, of both representors."""
+        stats = json.loads(self.pf.run("ip -j -s link", check=True).out)
+        by_name = {row["ifname"]: row["stats64"] for row in stats}
+        return sum(by_name[rep][way]["packets"] for rep in self.reps for way in ("rx", "tx"))
+
+    def wire_everything(self):
+        """Rules by which the tenants and the wire reach each other without software."""
+        one, two = self.tenants
+        places = {self.reps[0]: one.mac, self.reps[1]: two.mac, self.ports[0]: None}
+        for port in self.ports:
+            for to, mac in places.items():
+                if to == port:
+                    continue
+                match = f"dst_mac {mac}" if mac else ""
+                prio = 10 if mac else 20
+                self.rule(port, f"prio {prio} protocol all flower skip_sw {match} "
+                                f"action mirred egress redirect dev {to}", check=True)
+            others = [other for other in self.ports if other != port]
+            copies = " ".join(f"action mirred egress mirror dev {to}" for to in others[:-1])
+            self.rule(port, f"prio 5 protocol all flower skip_sw dst_mac ff:ff:ff:ff:ff:ff "
+                            f"{copies} action mirred egress redirect dev {others[-1]}",
+                      check=True)
+
+
+@pytest.fixture(scope="module")
+def machines(request, repo, setup_paths):
+    with Topology(folder_for(request, repo)) as net:
+        a, b = net.guest("a", cpus=2), net.guest("b")
+        card, _ = net.link(a, b)
+        card.properties = {"vfs": VFS, "vf-vectors": 3}
+        net.start()
+        yield ends_of(a, b)
+        fail_on_trouble(net, [])
+
+
+@pytest.fixture(scope="module")
+def switch(machines):
+    made = Switch(*machines)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def rules(switch):
+    """The switch, for a test that adds rules."""
+    yield switch
+    switch.no_rules()
+
+
+def test_modes(machines):
+    """Representors are there while the mode is switchdev and the VFs are."""
+    pf, peer = machines
+    assert mode_now(pf) == "legacy" and not representors(pf)
+    mode(pf, "switchdev", check=True)
+    reachable(pf, peer)
+    numvfs(pf, 3, check=True)
+    assert len(representors(pf)) == 3
+    mode(pf, "legacy", check=True)
+    assert mode_now(pf) == "legacy" and not representors(pf)
+    mode(pf, "switchdev", check=True)
+    assert len(representors(pf)) == 3
+    numvfs(pf, 0, check=True)
+    assert not representors(pf)
+    mode(pf, "legacy", check=True)
+    reachable(pf, peer)
+
+
+def test_ports_tell_what_they_are(switch):
+    ids = [switch.pf.run(f"cat /sys/class/net/{port}/phys_switch_id", check=True).out
+           for port in switch.ports]
+    names = [switch.pf.run(f"cat /sys/class/net/{port}/phys_port_name", check=True).out.strip()
+             for port in switch.ports]
+    assert len(set(ids)) == 1 and ids[0].strip()
+    assert names == ["p0", "pf0vf0", "pf0vf1"]
+    shown = json.loads(switch.pf.run("devlink -j port show", check=True).out)["port"]
+    addresses = {port["function"]["hw_addr"] for port in shown.values()
+                 if port["flavour"] == "pcivf"}
+    assert addresses == {tenant.mac for tenant in switch.tenants}
+
+
+def test_without_rules_all_is_for_software(switch):
+    """A bridge over uplink and representors joins tenants and wire."""
+    pf, (one, two), peer = switch.pf, switch.tenants, switch.peer
+    assert not ping(one, two.ip, count=1, options="-W 1")
+    before = switch.slow_path()
+    pf.run("ip link add br0 type bridge && ip link set br0 up", check=True)
+    try:
+        for port in switch.ports:
+            pf.run(f"ip link set {port} master br0", check=True)
+        for end, other in ((one, two), (one, peer), (peer, two)):
+            reachable(end, other)
+            assert ping(end, other.ip, count=10)
+    finally:
+        pf.run("ip link del br0", check=True)
+    # Each ping and each answer crosses each representor of its way once.
+    assert switch.slow_path() - before >= 2 * 10 * (2 + 1 + 1)
+
+
+def test_rules_need_no_software(rules):
+    rules.wire_everything()
+    (one, two), peer = rules.tenants, rules.peer
+    for end, other in ((one, two), (one, peer), (peer, two)):
+        reachable(end, other)
+    before = rules.slow_path()
+    for end, other in ((one, two), (one, peer), (peer, two)):
+        assert ping(end, other.ip)
+    assert rules.slow_path() - before <= 4  # what IPv6 says now and then
+    to_two = next(rule for rule in rules.counted(rules.reps[0])
+                  if rule["keys"].get("dst_mac") == two.mac)
+    assert to_two["in_hw"] and to_two["stats"]["hw_packets"] >= 20
+
+
+def test_rdma_of_a_tenant_obeys_rules(rules):
+    rules.wire_everything()
+    (one, two), peer = rules.tenants, rules.peer
+    for server, client in ((one, two), (peer, one)):
+        reachable(server, client)
+        assert perftest.run("ib_write_bw", rdma_side(server), rdma_side(client),
+                            "-s 65536 -n 500").values
+    rules.rule(rules.reps[0], "prio 1 protocol ip flower skip_sw ip_proto udp dst_port 4791 "
+                              "action drop", check=True)
+    with pytest.raises(perftest.CommandFailed):
+        perftest.run("ib_write_bw", rdma_side(two), rdma_side(one), "-s 64 -n 10 -u 10")
+
+
+def test_firewall(rules):
+    """One address is blocked, others pass, and the card counts what it dropped."""
+    rules.wire_everything()
+    (one, two), peer = rules.tenants, rules.peer
+    reachable(one, peer)
+    rules.rule(rules.ports[0], f"prio 1 protocol ip flower skip_sw src_ip {peer.ip} "
+                               f"dst_ip {two.ip} action drop", check=True)
+    assert not ping(peer, two.ip, count=3, options="-i 0.2 -W 1")
+    assert ping(peer, one.ip, count=3) and ping(one, two.ip, count=3)
+    dropped, = [rule for rule in rules.counted(rules.ports[0])
+                if rule["keys"].get("dst_ip") == two.ip]
+    assert dropped["stats"]["hw_packets"] >= 3
+
+
+def test_chains_and_what_they_miss(rules):
+    """Software goes on in the chain in which the card found nothing."""
+    rules.wire_everything()
+    one, two = rules.tenants
+    reachable(one, two)
+    rep = rules.reps[0]
+    rules.rule(rep, f"prio 1 protocol ip flower dst_ip {two.ip} ip_proto icmp action goto chain 7",
+               check=True)
+    assert not ping(one, two.ip, count=2, options="-i 0.2 -W 1")
+    rules.rule(rep, "chain 7 prio 1 protocol ip flower skip_hw "
+                    f"action mirred egress redirect dev {rules.reps[1]}", check=True)
+    before = rules.slow_path()
+    assert ping(one, two.ip, count=5)
+    assert rules.slow_path() - before >= 10
+    rules.rule(rep, "chain 7 prio 2 protocol ip flower skip_sw "
+                    f"action mirred egress redirect dev {rules.reps[1]}", check=True)
+    before = rules.slow_path()
+    assert ping(one, two.ip, count=5)
+    assert rules.slow_path() - before <= 2
+
+
+def test_headers_are_rewritten(rules):
+    """A tenant reaches the peer by another address, another port: NAT without a connection."""
+    rules.wire_everything()
+    one, peer = rules.tenants[0], rules.peer
+    reachable(one, peer)
+    other = "10.0.7.77"
+    rules.rule(rules.reps[0],
+               f"prio 1 protocol ip flower skip_sw dst_ip {other} "
+               f"action pedit ex munge ip dst set {peer.ip} pipe csum ip and udp and tcp and icmp "
+               f"pipe action mirred egress redirect dev {rules.ports[0]}", check=True)
+    rules.rule(rules.ports[0],
+               f"prio 1 protocol ip flower skip_sw src_ip {peer.ip} dst_ip {one.ip} "
+               f"action pedit ex munge ip src set {other} pipe csum ip and udp and tcp and icmp "
+               f"pipe action mirred egress redirect dev {rules.reps[0]}", check=True)
+    one.run(f"ip neigh replace {other} lladdr {mac_of(peer)} dev {one.netdev}", check=True)
+    assert ping(one, other, count=5)
+    one.run(f"ip neigh del {other} dev {one.netdev}")
+
+
+def mac_of(end) -> str:
+    return end.run(f"cat /sys/class/net/{end.netdev}/address", check=True).out.strip()
+
+
+def test_vlan_is_pushed_and_popped(rules):
+    one, peer = rules.tenants[0], rules.peer
+    tagged = peer.on_vlan(9, "10.0.9.2", "fd00:9::2")
+    one.run(f"ip addr add 10.0.9.1/24 dev {one.netdev}", check=True)
+    rules.rule(rules.reps[0],
+               "prio 1 protocol all flower skip_sw action vlan push id 9 priority 5 pipe "
+               f"action mirred egress redirect dev {rules.ports[0]}", check=True)
+    rules.rule(rules.ports[0],
+               "prio 1 protocol 802.1q flower skip_sw vlan_id 9 action vlan pop pipe "
+               f"action mirred egress redirect dev {rules.reps[0]}", check=True)
+    try:
+        wait_until(lambda: one.run(f"ping -c1 -W1 {tagged.ip}").ok)
+        before = rules.slow_path()
+        assert ping(one, tagged.ip)
+        assert rules.slow_path() - before <= 2
+    finally:
+        peer.run(f"ip link del {tagged.netdev}", check=True)
+        one.run(f"ip addr del 10.0.9.1/24 dev {one.netdev}", check=True)
+
+
+def test_police_by_packets(rules):
+    """10 packets a second after a burst of 10: few of 200 at once go on."""
+    rules.wire_everything()
+    one, two = rules.tenants
+    reachable(one, two)
+    rules.rule(rules.reps[0],
+               "prio 1 protocol ip flower skip_sw ip_proto udp dst_port 9 "
+               "action police pkts_rate 10 pkts_burst 10 conform-exceed drop/pipe "
+               f"action mirred egress redirect dev {rules.reps[1]}", check=True)
+    before = ethtool_stats(two)["port_rx_frames"]
+    one.run("python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+            f"[s.sendto(b\"x\" * 30, (\"{two.ip}\", 9)) for i in range(200)]'", check=True)
+    arrived = ethtool_stats(two)["port_rx_frames"] - before
+    assert 10 <= arrived <= 40, arrived
+
+
+def test_what_the_card_cannot_is_named(rules):
+    for words, named in (
+            ("flower skip_sw dst_mac 02:00:00:00:00:01 action skbedit priority 3", "action"),
+            ("flower skip_sw action mirred egress redirect dev lo", "not of this card"),
+            ("flower skip_sw action goto chain 0", "goto"),
+            ("flower skip_sw action pedit ex munge ip protocol set 7 pipe action mirred egress "
+             f"redirect dev {rules.reps[1]}", "pedit")):
+        done = rules.rule(rules.reps[0], f"protocol ip prio 1 {words}")
+        assert not done.ok and named in done.err, done.err
+
+
+def test_rules_survive_a_reset(rules):
+    rules.wire_everything()
+    one, two = rules.tenants
+    reachable(one, two)
+    rules.pf.run(f"echo 1 > /sys/bus/pci/devices/{bdf(rules.pf)}/reset", timeout=60, check=True)
+    for tenant in rules.tenants:
+        wait_until(lambda end=tenant: end.run(
+            f"cat /sys/class/net/{end.netdev}/carrier").out.strip() == "1")
+    reachable(one, two)
+    before = rules.slow_path()
+    assert ping(one, two.ip)
+    assert rules.slow_path() - before <= 4
+
+
+def test_the_mode_stays_while_the_uplink_has_rules(rules):
+    rules.rule(rules.ports[0], "prio 1 protocol ip flower skip_sw action drop", check=True)
+    done = mode(rules.pf, "legacy")
+    assert not done.ok and "rules" in done.err
+    assert mode_now(rules.pf) == "switchdev"
+    rules.reps = representors(rules.pf)
+    for rep in rules.reps:
+        rules.pf.run(f"ip link set {rep} up; tc qdisc replace dev {rep} clsact", check=True)
+    rules.ports = [rules.pf.netdev, *rules.reps]
+
+
+def test_modes_under_traffic(machines, switch):
+    """Last: 20 times there and back while tenants send."""
+    pf = switch.pf
+    for port in switch.ports:
+        pf.run(f"tc qdisc del dev {port} clsact")
+    traffic = switch.tenants[0].popen(f"ping -q -i 0.01 {switch.tenants[1].ip}")
+    for _ in range(10):
+        mode(pf, "legacy", check=True)
+        mode(pf, "switchdev", check=True)
+    traffic.stop()
+    mode(pf, "legacy", check=True)
+    reachable(*switch.tenants)
+    mode(pf, "switchdev", check=True)
