@@ -308,6 +308,7 @@ void Nic::Impl::reset_vports() {
     vswitch->reset_function(fn);
     vswitch->configure(fn, {}, VERNA_VPORT_LINK_AUTO);
     scheduler.limit(&functions[fn]->tx_group(), 0);
+    scheduler.guarantee(&functions[fn]->tx_group(), 0);
   }
   for (FunctionId fn = 0; fn < functions.size(); fn++) {
     BridgePortConfig vport;

@@ -19,7 +19,8 @@
 #define VERNA_VPORT_SET_TRUST		0x08u
 #define VERNA_VPORT_SET_LINK		0x10u
 #define VERNA_VPORT_SET_RATE		0x20u
-#define VERNA_VPORT_SET_ALL		0x3fu
+#define VERNA_VPORT_SET_MIN_RATE	0x40u
+#define VERNA_VPORT_SET_ALL		0x7fu
 
 /**
  * enum verna_vport_link - what link a VF sees
@@ -46,7 +47,9 @@ enum verna_vport_link {
  * @link: LINK: enum verna_vport_link
  * @max_kbps: RATE: limit in kbit/s over all that the VF sends, as verna_cmd_modify_txq
  *	counts, and over each copy that the switch makes of it; 0: none
- * @reserved: zero
+ * @min_kbps: MIN_RATE: what the VF may send in kbit/s before others get more than they
+ *	are guaranteed; 0: no such guarantee. Neither rate may be set so that it is above
+ *	a @max_kbps that is not 0.
  *
  * All fields are set together or, if one is refused, none. Without trust added
  * unicast addresses and promiscuous modes go. At first, and after a reset of the PF,
@@ -63,7 +66,7 @@ struct verna_cmd_set_vport {
 	__u8 trust;
 	__u8 link;
 	__le32 max_kbps;
-	__le32 reserved;
+	__le32 min_kbps;
 };
 VERNA_ASSERT_SIZE(verna_cmd_set_vport, 32);
 
@@ -79,6 +82,7 @@ VERNA_ASSERT_SIZE(verna_cmd_set_vport, 32);
  * @link_up: 1: what the VF sees as its link now
  * @reserved: zero
  * @max_kbps: see struct verna_cmd_set_vport
+ * @min_kbps: the same
  */
 struct verna_vport_state {
 	__u8 mac[6];
@@ -91,8 +95,9 @@ struct verna_vport_state {
 	__u8 link_up;
 	__u8 reserved[2];
 	__le32 max_kbps;
+	__le32 min_kbps;
 };
-VERNA_ASSERT_SIZE(verna_vport_state, 20);
+VERNA_ASSERT_SIZE(verna_vport_state, 24);
 
 /**
  * enum verna_eswitch_mode - who decides where frames go

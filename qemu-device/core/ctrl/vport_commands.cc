@@ -30,7 +30,8 @@ CommandResult check_fields(const verna_cmd_set_vport& cmd) {
     return VERNA_BAD_FIELD(verna_cmd_set_vport, link);
   if (!within(VERNA_VPORT_SET_RATE, cmd.max_kbps, ~uint32_t{0}))
     return VERNA_BAD_FIELD(verna_cmd_set_vport, max_kbps);
-  if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_set_vport, reserved);
+  if (!within(VERNA_VPORT_SET_MIN_RATE, cmd.min_kbps, ~uint32_t{0}))
+    return VERNA_BAD_FIELD(verna_cmd_set_vport, min_kbps);
   return CommandResult::ok();
 }
 
@@ -66,6 +67,10 @@ CommandResult VportCommands::set_vport(const verna_cmd_set_vport& cmd) {
   const CommandResult checked = check_fields(cmd);
   if (checked.status != VERNA_CMD_OK) return checked;
   const FunctionId fn = cmd.hdr.function;
+  const Rates rates = rates_after(cmd);
+  if (rates.max && rates.min > rates.max)
+    return cmd.fields & VERNA_VPORT_SET_MIN_RATE ? VERNA_BAD_FIELD(verna_cmd_set_vport, min_kbps)
+                                                 : VERNA_BAD_FIELD(verna_cmd_set_vport, max_kbps);
   BridgePortConfig config = switch_.bridge().config(vport_of(fn));
   verna_vport_link link = switch_.link(fn);
   if (cmd.fields & VERNA_VPORT_SET_MAC)
@@ -79,10 +84,17 @@ CommandResult VportCommands::set_vport(const verna_cmd_set_vport& cmd) {
   if (cmd.fields & VERNA_VPORT_SET_LINK) link = static_cast<verna_vport_link>(cmd.link);
   const Bridge::Status status = switch_.configure(fn, config, link);
   if (status == Bridge::Status::kOk) {
-    if (cmd.fields & VERNA_VPORT_SET_RATE) scheduler_.limit(vfs_[fn - 1], cmd.max_kbps);
+    if (cmd.fields & VERNA_VPORT_SET_RATE) scheduler_.limit(vfs_[fn - 1], rates.max);
+    if (cmd.fields & VERNA_VPORT_SET_MIN_RATE) scheduler_.guarantee(vfs_[fn - 1], rates.min);
     changed_(fn);
   }
   return vport_result(status, offsetof(verna_cmd_set_vport, mac));
+}
+
+VportCommands::Rates VportCommands::rates_after(const verna_cmd_set_vport& cmd) const {
+  const TxGroup& group = *vfs_[cmd.hdr.function - 1];
+  return {cmd.fields & VERNA_VPORT_SET_RATE ? cmd.max_kbps : group.shaper.kbps(),
+          cmd.fields & VERNA_VPORT_SET_MIN_RATE ? cmd.min_kbps : group.guarantee.kbps()};
 }
 
 CommandResult VportCommands::query_vport(const verna_cmd_query& cmd) {
@@ -100,6 +112,7 @@ CommandResult VportCommands::query_vport(const verna_cmd_query& cmd) {
   state.link = static_cast<uint8_t>(switch_.link(fn));
   state.enabled = switch_.enabled(fn);
   state.max_kbps = vfs_[fn - 1]->shaper.kbps();
+  state.min_kbps = vfs_[fn - 1]->guarantee.kbps();
   state.link_up = switch_.port(fn).link_up();
   const auto len = std::min<uint32_t>(cmd.len, sizeof state);
   if (len && !bus_.write(0, cmd.addr, &state, len))

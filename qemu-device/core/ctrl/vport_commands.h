@@ -30,6 +30,11 @@ class VportCommands {
   CommandResult execute(const CommandBytes& command);
 
  private:
+  struct Rates {
+    uint32_t max;
+    uint32_t min;
+  };
+  Rates rates_after(const verna_cmd_set_vport& cmd) const;
   CommandResult set_vport(const verna_cmd_set_vport& cmd);
   CommandResult query_vport(const verna_cmd_query& cmd);
 

@@ -14,7 +14,7 @@ void Scheduler::wake(TxSource* source) {
 void Scheduler::make_runnable(TxSource* source) {
   if (source->state_ == TxSource::State::kRunnable) return;
   source->state_ = TxSource::State::kRunnable;
-  classes_[class_of(*source)].add(source, &part_of(*source));
+  classes_[class_of(*source)].add(source, &part_of(*source), now_);
 }
 
 void Scheduler::make_polled(TxSource* source) {
@@ -86,6 +86,11 @@ void Scheduler::limit(TxGroup* group, uint32_t kbps) {
   }
 }
 
+void Scheduler::guarantee(TxGroup* group, uint32_t kbps) {
+  group->guarantee.configure(kbps, now_);
+  for (size_t i = 0; i < group->parts.size(); i++) classes_[i].guarantee_changed(&group->parts[i]);
+}
+
 void Scheduler::share(TxGroup* group, uint16_t weight) {
   for (size_t i = 0; i < group->parts.size(); i++) classes_[i].share(&group->parts[i], weight);
 }
@@ -109,7 +114,7 @@ void Scheduler::configure_classes(const TxClassSetup& setup, uint8_t rdma_class)
     old.for_each([&](TxSource* source) {
       if (source->kind_ != TxSource::Kind::kRdma) return;
       old.remove(source);
-      classes_[rdma_class].add(source, &group_of(*source).parts[rdma_class]);
+      classes_[rdma_class].add(source, &group_of(*source).parts[rdma_class], now_);
     });
     rdma_class_ = rdma_class;
   }
@@ -163,13 +168,13 @@ Scheduler::Before Scheduler::poll_those_before(const TxClass& tclass, Nanos now)
 
 /// Lets the source whose turn it is send. Returns what it is charged of the run's budget.
 uint32_t Scheduler::take_turn(TxClass* tclass, uint32_t byte_budget, Nanos now) {
-  TxSource* source = tclass->current();
+  TxSource* source = tclass->current(now);
   if (const Nanos ready = ready_at(*source); ready > now) {
     park(source, ready);
     return 0;
   }
   TxTurn turn{};
-  turn.budget = std::min({byte_budget, tclass->right_of(*source),
+  turn.budget = std::min({byte_budget, tclass->right_of(*source, now),
                           TxClasses::allowance(*tclass, now), allowance(*source, now)});
   turn.result = source->transmit(turn.budget, now);
   turn.sent = std::exchange(source->sent_, 0) + std::exchange(copied_, 0);

@@ -40,6 +40,10 @@ class Scheduler {
   void configure(TxSource* source, const TxQueueSetup& setup);
   /// What all sources of `group` send together does not exceed `kbps`, 0: no limit.
   void limit(TxGroup* group, uint32_t kbps);
+  /// `group` sends `kbps` before groups without a guarantee share what is left, this group among
+  /// them, class by class; 0: none. If guarantees come to more than there is, each has its part. It
+  /// gets 0 again before it goes.
+  void guarantee(TxGroup* group, uint32_t kbps);
   /// The weight of `group` among groups, at first 1, in every class. It gets 1 again before it
   /// goes.
   void share(TxGroup* group, uint16_t weight);

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "hw/verna_cmd.h"
+#include "sched/guarantee.h"
 #include "sched/shaper.h"
 #include "sched/tx_ring.h"
 
@@ -16,9 +17,17 @@ struct TxGroup {
   struct Part : TxMember {
     TxRing sources;     // that have something to send
     uint32_t cost = 0;  // of their turns in that of the group
+    TxGroup* group = nullptr;
   };
 
-  Shaper shaper;
+  TxGroup() {
+    for (Part& part : parts) part.group = this;
+  }
+  TxGroup(const TxGroup&) = delete;
+  TxGroup& operator=(const TxGroup&) = delete;
+
+  Shaper shaper;        // at most
+  Guarantee guarantee;  // at least; charged with what is sent by it alone
   std::array<Part, VERNA_MAX_TX_CLASSES> parts;
 };
 

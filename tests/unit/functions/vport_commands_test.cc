@@ -86,8 +86,12 @@ TEST_F(VportCommandsTest, EveryBadField) {
   c.max_kbps = 1;
   expect_bad(c, VPORT_FIELD(max_kbps));
   c = {};
-  c.reserved = 1;
-  expect_bad(c, VPORT_FIELD(reserved));
+  c.min_kbps = 1;
+  expect_bad(c, VPORT_FIELD(min_kbps));
+  c.fields = VERNA_VPORT_SET_RATE | VERNA_VPORT_SET_MIN_RATE;
+  c.max_kbps = 10;
+  c.min_kbps = 11;
+  expect_bad(c, VPORT_FIELD(min_kbps));
   // One field is wrong, so that none is set.
   c = {};
   c.fields = VERNA_VPORT_SET_VLAN | VERNA_VPORT_SET_TRUST;
@@ -147,6 +151,7 @@ TEST_F(VportCommandsTest, WhatWasSetIsShown) {
   c.trust = 1;
   c.link = VERNA_VPORT_LINK_DOWN;
   c.max_kbps = 123'456;
+  c.min_kbps = 65'432;
   ASSERT_TRUE(set_vport(1, c).ok());
   state = query(1);
   EXPECT_TRUE(std::equal(state.mac, state.mac + 6, mac));
@@ -156,12 +161,34 @@ TEST_F(VportCommandsTest, WhatWasSetIsShown) {
   EXPECT_EQ(state.trust, 1u);
   EXPECT_EQ(state.link, VERNA_VPORT_LINK_DOWN);
   EXPECT_EQ(state.max_kbps, 123'456u);
+  EXPECT_EQ(state.min_kbps, 65'432u);
   EXPECT_EQ(state.link_up, 0u);
   EXPECT_EQ(query(2).vlan, 0u) << "the others' are theirs";
   card.vfs[0].reset();
   EXPECT_EQ(query(1).vlan, 77u) << "a reset of the VF changes nothing";
   card.set_num_vfs(0);
   EXPECT_EQ(query(1).vlan, 77u) << "nor does its absence";
+}
+
+TEST_F(VportCommandsTest, TheLeastRateIsNotAboveTheMost) {
+  verna_cmd_set_vport c{};
+  c.fields = VERNA_VPORT_SET_MIN_RATE;
+  c.min_kbps = 500;
+  ASSERT_TRUE(set_vport(1, c).ok()) << "without a limit";
+  c = {};
+  c.fields = VERNA_VPORT_SET_RATE;
+  c.max_kbps = 499;
+  EXPECT_EQ(set_vport(1, c).detail, offsetof(verna_cmd_set_vport, max_kbps));
+  c.max_kbps = 500;
+  ASSERT_TRUE(set_vport(1, c).ok());
+  c = {};
+  c.fields = VERNA_VPORT_SET_MIN_RATE;
+  c.min_kbps = 501;
+  EXPECT_EQ(set_vport(1, c).detail, offsetof(verna_cmd_set_vport, min_kbps));
+  EXPECT_EQ(query(1).min_kbps, 500u);
+  card.reset();
+  pf.bring_up();
+  EXPECT_EQ(query(1).min_kbps, 0u);
 }
 
 TEST_F(VportCommandsTest, AnAddressIsOneVports) {
