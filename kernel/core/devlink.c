@@ -90,4 +90,6 @@ const struct devlink_ops verna_devlink_ops = {
 	.reload_up = verna_reload_up,
 	.eswitch_mode_get = verna_eswitch_mode_get,
 	.eswitch_mode_set = verna_eswitch_mode_set,
+	.rate_leaf_tx_share_set = verna_rate_leaf_tx_share_set,
+	.rate_leaf_tx_max_set = verna_rate_leaf_tx_max_set,
 };

@@ -45,6 +45,8 @@ static void verna_vf_keep(struct verna_cmd_set_vport *all,
 		all->link = change->link;
 	if (fields & VERNA_VPORT_SET_RATE)
 		all->max_kbps = change->max_kbps;
+	if (fields & VERNA_VPORT_SET_MIN_RATE)
+		all->min_kbps = change->min_kbps;
 }
 
 /* @change: fields and what they name are set. */
@@ -95,15 +97,34 @@ int verna_set_vf_vlan(struct net_device *netdev, int vf, u16 vlan, u8 qos, __be1
 int verna_set_vf_rate(struct net_device *netdev, int vf, int min, int max)
 {
 	struct verna_cmd_set_vport change = {
-		.fields = cpu_to_le32(VERNA_VPORT_SET_RATE),
+		.fields = cpu_to_le32(VERNA_VPORT_SET_RATE | VERNA_VPORT_SET_MIN_RATE),
 		.max_kbps = cpu_to_le32(max * 1000U),
+		.min_kbps = cpu_to_le32(min * 1000U),
 	};
 
-	if (min)
-		return -EOPNOTSUPP;
-	if (max < 0 || max > U32_MAX / 1000)
+	if (min < 0 || max < 0 || min > U32_MAX / 1000 || max > U32_MAX / 1000)
 		return -ERANGE;
 	return verna_vf_change(netdev, vf, &change);
+}
+
+/**
+ * verna_vf_set_rate - one of the rates of a VF, for devlink
+ * @eth: interface; rtnl is held
+ * @vf: VF
+ * @field: VERNA_VPORT_SET_RATE or _MIN_RATE
+ * @bytes: a second; rounded up to 1000 bit/s
+ *
+ * Return: 0, -ERANGE or an error of the command.
+ */
+int verna_vf_set_rate(struct verna_eth *eth, int vf, u32 field, u64 bytes)
+{
+	struct verna_cmd_set_vport change = { .fields = cpu_to_le32(field) };
+	__le32 *kbps = field == VERNA_VPORT_SET_RATE ? &change.max_kbps : &change.min_kbps;
+
+	if (bytes > U32_MAX * 125ULL)
+		return -ERANGE;
+	*kbps = cpu_to_le32(DIV_ROUND_UP_ULL(bytes, 125));
+	return verna_vf_change(eth->netdev, vf, &change);
 }
 
 int verna_set_vf_spoofchk(struct net_device *netdev, int vf, bool on)
@@ -162,7 +183,7 @@ int verna_get_vf_config(struct net_device *netdev, int vf, struct ifla_vf_info *
 	info->spoofchk = state.spoof_check;
 	info->trusted = state.trust;
 	info->linkstate = state.link;
-	info->min_tx_rate = 0;
+	info->min_tx_rate = le32_to_cpu(state.min_kbps) / 1000;
 	info->max_tx_rate = le32_to_cpu(state.max_kbps) / 1000;
 	return 0;
 }

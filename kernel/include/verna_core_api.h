@@ -439,6 +439,12 @@ int verna_eth_switch_mode(struct net_device *netdev, bool switchdev,
  * The lock of devlink is held.
  */
 int verna_reps_set(struct net_device *netdev, struct devlink *devlink, u32 num);
+/* Of devlink's rate objects, each of which is a VF's; in bytes a second. */
+struct devlink_rate;
+int verna_rate_leaf_tx_share_set(struct devlink_rate *rate, void *priv, u64 bytes,
+				 struct netlink_ext_ack *extack);
+int verna_rate_leaf_tx_max_set(struct devlink_rate *rate, void *priv, u64 bytes,
+			       struct netlink_ext_ack *extack);
 /* Rate in Mbit/s at which the segments of one packet leave, 0: no limit. */
 int verna_eth_set_pace(struct net_device *netdev, u32 mbps);
 u32 verna_eth_get_pace(struct net_device *netdev);
