@@ -12,7 +12,7 @@ export PYTHONPATH := $(CURDIR)/tools/vm:$(CURDIR)/tools
 export PYTHONDONTWRITEBYTECODE := 1
 export VERNA_KERNEL
 
-.PHONY: help setup run test test-debug unit vm kselftest lint fuzz bench bench-eth clean clean-all
+.PHONY: help setup run test test-debug unit vm kselftest switch lint fuzz bench bench-eth clean clean-all
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,7 +34,7 @@ run: setup ## the main job: two guests, two cards, perftest between them; prints
 test: setup ## all tests: C++ unit tests, lint, and pytest with guests
 	@# Built here so that one sees how far it is; what fails here fails as a test below.
 	@$(PYTHON) tools/setup unit fuzz >/dev/null || :
-	@$(PYTEST) tests $(if $(T),-k '$(T)') $(PYTEST_ARGS)
+	@$(PYTEST) -n 2 tests $(if $(T),-k '$(T)') $(PYTEST_ARGS)
 
 # The driver's own tests; what only tries the tools, moves many bytes, measures a rate or is rxe's
 # needs no such kernel.
@@ -60,6 +60,10 @@ lint: setup ## licences, words, sizes, format, checkers of C, C++, shell and Pyt
 
 kselftest: setup ## the kernel's own driver tests on two linked cards (K=7: a newer kernel and its tests)
 	@$(PYTHON) tools/kselftest/run.py --kernel $(K) $(if $(TESTS),--tests $(TESTS)) $(if $(ONLY),--only $(ONLY)) $(KSELFTEST_ARGS)
+
+switch: setup ## tenants behind the embedded switch, at length: rules, rates, changes of mode
+	@VERNA_SWITCH_SECONDS=10 VERNA_SWITCH_CHANGES=50 $(PYTEST) tests/vm/test_sriov.py \
+		tests/vm/test_switchdev.py $(PYTEST_ARGS)
 
 fuzz: ## search for inputs that break the card, for FUZZ_SECONDS (600)
 	@$(PYTHON) tools/setup fuzz >/dev/null

@@ -237,10 +237,38 @@ def test_rate(tenants):
     try:
         assert vf_info(pf, 0)["rate"]["max_tx"] == 40
         repeatedly(measure, lambda rate: 34 <= rate <= 40.2)
-        assert not set_vf(pf, 0, "min_tx_rate 10 max_tx_rate 40", check=False).ok
     finally:
         set_vf(pf, 0, "max_tx_rate 0")
         server.stop()
+
+
+def test_guarantee(tenants):
+    """Two tenants want 40 Mbit/s each, of 40: one has 24 for sure, and half of the rest."""
+    pf, peer, *both = tenants
+    pf.run(f"ethtool -K {pf.netdev} hw-tc-offload on && "
+           f"tc qdisc replace dev {pf.netdev} root handle 1: mqprio num_tc 1 "
+           "map 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues 1@0 hw 1 mode channel "
+           "shaper bw_rlimit max_rate 40mbit", check=True)
+    servers = [peer.popen(f"iperf3 -s -p {5210 + n}") for n in range(2)]
+
+    def measure() -> tuple[float, float]:
+        clients = [tenant.popen(f"iperf3 -u -b 60M -c {peer.ip} -p {5210 + n} -t 5 -O 1 -J")
+                   for n, tenant in enumerate(both)]
+        ends = [json.loads(client.wait(60).check().out)["end"] for client in clients]
+        return tuple(end["sum_received"]["bits_per_second"] / 1e6 for end in ends)
+    try:
+        for n, server in enumerate(servers):
+            perftest.wait_listening(peer.guest, 5210 + n, server)
+        repeatedly(measure, lambda one, two: 16 <= one <= 22 and 16 <= two <= 22)
+        set_vf(pf, 0, "min_tx_rate 24 max_tx_rate 0")
+        assert vf_info(pf, 0)["rate"] == {"max_tx": 0, "min_tx": 24}
+        repeatedly(measure, lambda one, two: 27 <= one <= 34 and 5 <= two <= 10)
+        assert not set_vf(pf, 0, "min_tx_rate 50 max_tx_rate 40", check=False).ok
+    finally:
+        set_vf(pf, 0, "min_tx_rate 0 max_tx_rate 0")
+        pf.run(f"tc qdisc del dev {pf.netdev} root; ethtool -K {pf.netdev} hw-tc-offload off")
+        for server in servers:
+            server.stop()
 
 
 def test_resets(tenants):

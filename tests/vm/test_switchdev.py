@@ -5,15 +5,34 @@ Guest a has a card with VFs, two of them in namespaces; guest b is on the wire.
 """
 
 import json
+import os
+import time
 
 import pytest
 from bench import perftest
 from conftest import ends_of, fail_on_trouble, folder_for
-from helpers import bdf, ethtool_stats, ping, rdma_side, reachable, wait_until
+from helpers import bdf, ping, rdma_side, reachable, repeatedly, wait_until
 from tenants import Tenant, numvfs
 from verna_vm import Topology
 
 VFS = 4
+# `make switch` takes longer.
+SECONDS = int(os.environ.get("VERNA_SWITCH_SECONDS", "3"))
+CHANGES = int(os.environ.get("VERNA_SWITCH_CHANGES", "10"))
+# Sends `number` datagrams of `length` bytes to port 9, `gap` seconds between them.
+SENDER = """\
+import socket, sys, time
+address, number, length, gap = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+due = time.monotonic()
+for i in range(number):
+    try:
+        to.sendto(bytes(length), (address, 9))
+    except OSError:
+        pass  # the queue is full
+    due += gap
+    time.sleep(max(0, due - time.monotonic()))
+"""
 
 
 def mode(pf, wanted: str, **options):
@@ -152,6 +171,26 @@ def test_ports_tell_what_they_are(switch):
     assert addresses == {tenant.mac for tenant in switch.tenants}
 
 
+def test_rates_by_devlink(switch):
+    """They are those of ip link, in bytes a second."""
+    port = f"pci/{bdf(switch.pf)}/2"
+
+    def shown() -> dict:
+        out = switch.pf.run(f"devlink -j port function rate show {port}", check=True).out
+        return json.loads(out)["rate"][port]
+    assert shown()["type"] == "leaf"
+    words = "devlink port function rate set"
+    switch.pf.run(f"{words} {port} tx_max 100mbit", check=True)
+    switch.pf.run(f"{words} {port} tx_share 20mbit", check=True)
+    assert (shown()["tx_share"], shown()["tx_max"]) == (2_500_000, 12_500_000)
+    out = switch.pf.run(f"ip -j -d link show {switch.pf.netdev}", check=True).out
+    rate = json.loads(out)[0]["vfinfo_list"][0]["rate"]
+    assert rate == {"max_tx": 100, "min_tx": 20}
+    refused = switch.pf.run(f"{words} {port} tx_share 200mbit")
+    assert not refused.ok and "tx_share" in refused.err
+    switch.pf.run(f"{words} {port} tx_share 0 && {words} {port} tx_max 0", check=True)
+
+
 def test_without_rules_all_is_for_software(switch):
     """A bridge over uplink and representors joins tenants and wire."""
     pf, (one, two), peer = switch.pf, switch.tenants, switch.peer
@@ -275,20 +314,101 @@ def test_vlan_is_pushed_and_popped(rules):
         one.run(f"ip addr del 10.0.9.1/24 dev {one.netdev}", check=True)
 
 
-def test_police_by_packets(rules):
-    """10 packets a second after a burst of 10: few of 200 at once go on."""
+def sender(end, *words) -> str:
+    end.guest.push(SENDER.encode(), "/tmp/sender.py")
+    return f"python3 /tmp/sender.py {' '.join(map(str, words))}"
+
+
+def to_port_9(rules, actions: str) -> None:
+    """Adds a rule for what the sender sends to the other tenant."""
+    rules.rule(rules.reps[0], "prio 1 protocol ip flower skip_sw ip_proto udp dst_port 9 "
+                              f"{actions} action mirred egress redirect dev {rules.reps[1]}",
+               check=True)
+
+
+def of_port_9(rules) -> dict:
+    found, = [rule for rule in rules.counted(rules.reps[0])
+              if rule["keys"].get("dst_port") == 9]
+    return found["stats"]
+
+
+def test_counters_agree(rules):
+    """What was sent, what tc says of the rule, what the card says of it, and what arrived."""
     rules.wire_everything()
     one, two = rules.tenants
     reachable(one, two)
-    rules.rule(rules.reps[0],
-               "prio 1 protocol ip flower skip_sw ip_proto udp dst_port 9 "
-               "action police pkts_rate 10 pkts_burst 10 conform-exceed drop/pipe "
-               f"action mirred egress redirect dev {rules.reps[1]}", check=True)
-    before = ethtool_stats(two)["port_rx_frames"]
-    one.run("python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
-            f"[s.sendto(b\"x\" * 30, (\"{two.ip}\", 9)) for i in range(200)]'", check=True)
-    arrived = ethtool_stats(two)["port_rx_frames"] - before
-    assert 10 <= arrived <= 40, arrived
+    to_port_9(rules, "")
+    arrived = "nstat -asz UdpNoPorts | awk '/UdpNoPorts/ {print $2}'"
+    before = int(two.run(arrived, check=True).out)
+    one.run(sender(one, two.ip, 500, 58, 0.0005), check=True, timeout=60)
+    wait_until(lambda: int(two.run(arrived, check=True).out) - before == 500)
+    stats = of_port_9(rules)
+    assert (stats["hw_packets"], stats["hw_bytes"]) == (500, 500 * 100)
+
+
+def test_a_rule_goes_under_traffic(rules):
+    rules.wire_everything()
+    one, two = rules.tenants
+    reachable(one, two)
+    arrived = "nstat -asz UdpNoPorts | awk '/UdpNoPorts/ {print $2}'"
+    sending = one.popen(sender(one, two.ip, 1_000_000, 58, 0.001))
+    for _ in range(5):
+        rules.rule(rules.reps[0], "prio 1 protocol ip flower skip_sw ip_proto udp dst_port 9 "
+                                  "action drop", check=True)
+        time.sleep(0.2)  # what was on its way
+        before = int(two.run(arrived, check=True).out)
+        time.sleep(0.3)
+        assert int(two.run(arrived, check=True).out) == before
+        rules.pf.run(f"tc filter del dev {rules.reps[0]} ingress prio 1", check=True)
+        wait_until(lambda past=before: int(two.run(arrived, check=True).out) > past + 10)
+    sending.kill(9)
+
+
+def rate_of(rules, counter: str, seconds: float) -> float:
+    """By how much a counter of the second tenant's vport grows in a second."""
+    def sample() -> tuple[int, float]:
+        out = rules.pf.run(f"cut -d' ' -f1 /proc/uptime; ethtool -S {rules.reps[1]}; "
+                           "cut -d' ' -f1 /proc/uptime", check=True).out.split("\n")
+        value, = [line.split(":")[1] for line in out if f"vport_{counter}:" in line]
+        return int(value), (float(out[0]) + float(out[-2])) / 2
+    start, since = sample()
+    time.sleep(seconds)
+    stop, now = sample()
+    return (stop - start) / (now - since)
+
+
+@pytest.mark.parametrize("police, counter, rate", [
+    ("rate 8mbit burst 20k", "rx_bytes", 1_000_000),
+    ("pkts_rate 400 pkts_burst 20", "rx_frames", 400)], ids=["bytes", "packets"])
+def test_police(rules, police, counter, rate):
+    rules.wire_everything()
+    one, two = rules.tenants
+    reachable(one, two)
+    to_port_9(rules, f"action police {police} conform-exceed drop/pipe")
+    length = 1400 if counter == "rx_bytes" else 100
+    sending = one.popen(sender(one, two.ip, 10_000_000, length, 1 / 1500))
+    time.sleep(1)  # the burst is used up
+    try:
+        repeatedly(lambda: (rate_of(rules, counter, SECONDS),),
+                   lambda measured: abs(measured / rate - 1) < 0.02)
+    finally:
+        sending.kill(9)
+
+
+def test_rate_of_a_vf(rules):
+    rules.wire_everything()
+    one, two = rules.tenants
+    reachable(one, two)
+    to_port_9(rules, "")
+    rules.pf.run(f"ip link set {rules.pf.netdev} vf 0 max_tx_rate 8", check=True)
+    sending = one.popen(sender(one, two.ip, 10_000_000, 1400, 1 / 1500))
+    time.sleep(1)
+    try:
+        repeatedly(lambda: (rate_of(rules, "rx_bytes", SECONDS),),
+                   lambda measured: abs(measured / 1_000_000 - 1) < 0.02)
+    finally:
+        sending.kill(9)
+        rules.pf.run(f"ip link set {rules.pf.netdev} vf 0 max_tx_rate 0", check=True)
 
 
 def test_what_the_card_cannot_is_named(rules):
@@ -328,12 +448,12 @@ def test_the_mode_stays_while_the_uplink_has_rules(rules):
 
 
 def test_modes_under_traffic(machines, switch):
-    """Last: 20 times there and back while tenants send."""
+    """Last: again and again there and back while tenants send."""
     pf = switch.pf
     for port in switch.ports:
         pf.run(f"tc qdisc del dev {port} clsact")
     traffic = switch.tenants[0].popen(f"ping -q -i 0.01 {switch.tenants[1].ip}")
-    for _ in range(10):
+    for _ in range(CHANGES):
         mode(pf, "legacy", check=True)
         mode(pf, "switchdev", check=True)
     traffic.stop()
