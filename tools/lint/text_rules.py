@@ -59,7 +59,7 @@ def licence(repo: Path, files: list[Path]) -> list[str]:
             continue
         wanted = next(value for prefix, value in LICENCES if name.startswith(prefix))
         # QEMU's files say what they are first.
-        head = "\n".join(text.splitlines()[:12 if name.startswith("qemu-device/qom/") else 3])
+        head = "\n".join(text.splitlines()[:16 if name.startswith("qemu-device/qom/") else 3])
         found = re.search(r"SPDX-License-Identifier: ([^\n*]+?)\s*(?:\*/|-->)?\s*$", head, re.M)
         if not found:
             findings.append(f"{name}: no SPDX-License-Identifier at the top")
