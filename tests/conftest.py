@@ -31,6 +31,7 @@ def lane(nodeid: str) -> str:
     return "qemu" if nodeid.split("/")[0] in ("kselftest", "qtest", "vm") else "host"
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """A process for each lane."""
     from xdist.scheduler import LoadScopeScheduling

@@ -75,7 +75,6 @@ static void verna_cap_eswitch_parse(struct verna_caps *caps,
 				    const struct verna_cap_eswitch *cap)
 {
 	caps->eswitch.present = le32_to_cpu(cap->modes) & BIT(VERNA_ESWITCH_SWITCHDEV);
-	caps->eswitch.actions = le32_to_cpu(cap->actions);
 }
 
 static int verna_cap_read(struct verna_dev *vdev, u32 offset,

@@ -11,16 +11,12 @@
 
 #include "eth.h"
 
-static u32 verna_vf_to_vport(u32 vf)
-{
-	return vf + 2;
-}
-
 static struct verna_rep __rcu **verna_rep_slot(struct verna_eth *eth, u32 vport)
 {
 	u32 max = eth->reps ? verna_caps(eth->vdev)->vport.max_vfs : 0;
+	u32 first = verna_vf_vport(0);
 
-	return vport >= 2 && vport - 2 < max ? &eth->reps[vport - 2] : NULL;
+	return vport >= first && vport - first < max ? &eth->reps[vport - first] : NULL;
 }
 
 /** verna_rep_is_uplink - whether the PF's interface is the uplink's @eth: interface */
@@ -171,7 +167,7 @@ int verna_rep_vport(struct verna_eth *eth, const struct net_device *netdev)
 	if (netdev->netdev_ops != &verna_rep_netdev_ops)
 		return -EOPNOTSUPP;
 	rep = netdev_priv(netdev);
-	return rep->eth == eth ? verna_vf_to_vport(rep->vf) : -EOPNOTSUPP;
+	return rep->eth == eth ? verna_vf_vport(rep->vf) : -EOPNOTSUPP;
 }
 
 static void verna_rep_get_drvinfo(struct net_device *netdev, struct ethtool_drvinfo *info)
@@ -207,7 +203,7 @@ static void verna_rep_get_ethtool_stats(struct net_device *netdev,
 	struct verna_rep *rep = netdev_priv(netdev);
 
 	verna_query_counters(rep->eth->vdev, VERNA_COUNTERS_VPORT,
-			     verna_vf_to_vport(rep->vf), data,
+			     verna_vf_vport(rep->vf), data,
 			     ARRAY_SIZE(verna_rep_names));
 }
 
@@ -338,7 +334,7 @@ static void verna_rep_setup(struct verna_rep *rep)
 
 static int verna_rep_register_port(struct verna_rep *rep, struct devlink *devlink)
 {
-	u32 vport = verna_vf_to_vport(rep->vf);
+	u32 vport = verna_vf_vport(rep->vf);
 	struct devlink_port_attrs attrs = {};
 
 	verna_switch_id(rep->eth, &attrs.switch_id);
@@ -371,7 +367,7 @@ static int verna_rep_create(struct verna_eth *eth, struct devlink *devlink, u32 
 		err = -ENOMEM;
 		goto free_netdev;
 	}
-	rep->dst->u.port_info.port_id = verna_vf_to_vport(vf);
+	rep->dst->u.port_info.port_id = verna_vf_vport(vf);
 	rep->dst->u.port_info.lower_dev = eth->netdev;
 	err = verna_rep_register_port(rep, devlink);
 	if (err)

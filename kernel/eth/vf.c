@@ -13,7 +13,7 @@ static u16 verna_vf_function(int vf)
 	return vf + 1;
 }
 
-static u32 verna_vf_vport(int vf)
+u32 verna_vf_vport(int vf)
 {
 	return verna_vf_function(vf) + 1;
 }

@@ -3,6 +3,7 @@
 #ifndef VERNA_ETH_VF_H
 #define VERNA_ETH_VF_H
 
+u32 verna_vf_vport(int vf);
 int verna_vfs_init(struct verna_eth *eth);
 int verna_vfs_replay(struct verna_eth *eth);
 int verna_set_vf_mac(struct net_device *netdev, int vf, u8 *mac);

@@ -101,7 +101,6 @@ struct verna_caps {
 	} vport;
 	struct {
 		bool present;
-		u32 actions;
 	} eswitch;
 };
 

@@ -8,6 +8,8 @@ import pytest
 from leaks import leaks
 from verna_vm import Guest, Topology
 
+VFS = 4  # of the card in `machines`
+
 
 @dataclass
 class End:
@@ -85,6 +87,18 @@ def uneven_guests(request, repo, setup_paths):
     with Topology(folder_for(request, repo)) as net:
         a, b = net.guest("a", cpus=2), net.guest("b")
         net.link(a, b)
+        net.start()
+        yield ends_of(a, b)
+        fail_on_trouble(net, [])
+
+
+@pytest.fixture(scope="module")
+def machines(request, repo, setup_paths):
+    """Guest a has a card with VFs, guest b one without; on a link."""
+    with Topology(folder_for(request, repo)) as net:
+        a, b = net.guest("a", cpus=2), net.guest("b")
+        card, _ = net.link(a, b)
+        card.properties = {"vfs": VFS, "vf-vectors": 3}
         net.start()
         yield ends_of(a, b)
         fail_on_trouble(net, [])

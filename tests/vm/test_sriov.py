@@ -7,13 +7,11 @@ import time
 
 import pytest
 from bench import perftest
-from conftest import ends_of, fail_on_trouble, folder_for
+from conftest import VFS
 from helpers import (bdf, carrier, ping, rdma_side, reachable, repeatedly, wait_for_card,
                      wait_until)
 from tenants import Tenant, numvfs
-from verna_vm import Topology
 
-VFS = 4
 FRAMES = "python3 /usr/local/lib/verna-tests/frames.py"
 STRANGE = "02:00:00:00:00:99"
 
@@ -25,18 +23,6 @@ def vf_info(pf, number: int) -> dict:
 
 def set_vf(pf, number: int, words: str, **options):
     return pf.run(f"ip link set {pf.netdev} vf {number} {words}", **({"check": True} | options))
-
-
-@pytest.fixture(scope="module")
-def machines(request, repo, setup_paths):
-    """Guest a has a card with VFs, guest b one without; on a link."""
-    with Topology(folder_for(request, repo)) as net:
-        a, b = net.guest("a", cpus=2), net.guest("b")
-        card, _ = net.link(a, b)
-        card.properties = {"vfs": VFS, "vf-vectors": 3}
-        net.start()
-        yield ends_of(a, b)
-        fail_on_trouble(net, [])
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,9 @@ import time
 
 import pytest
 from bench import perftest
-from conftest import ends_of, fail_on_trouble, folder_for
 from helpers import bdf, ping, rdma_side, reachable, repeatedly, wait_until
 from tenants import Tenant, numvfs
-from verna_vm import Topology
 
-VFS = 4
 # `make switch` takes longer.
 SECONDS = int(os.environ.get("VERNA_SWITCH_SECONDS", "3"))
 CHANGES = int(os.environ.get("VERNA_SWITCH_CHANGES", "10"))
@@ -113,17 +110,6 @@ class Switch:
             self.rule(port, f"prio 5 protocol all flower skip_sw dst_mac ff:ff:ff:ff:ff:ff "
                             f"{copies} action mirred egress redirect dev {others[-1]}",
                       check=True)
-
-
-@pytest.fixture(scope="module")
-def machines(request, repo, setup_paths):
-    with Topology(folder_for(request, repo)) as net:
-        a, b = net.guest("a", cpus=2), net.guest("b")
-        card, _ = net.link(a, b)
-        card.properties = {"vfs": VFS, "vf-vectors": 3}
-        net.start()
-        yield ends_of(a, b)
-        fail_on_trouble(net, [])
 
 
 @pytest.fixture(scope="module")
@@ -319,6 +305,11 @@ def sender(end, *words) -> str:
     return f"python3 /tmp/sender.py {' '.join(map(str, words))}"
 
 
+def arrived(end) -> int:
+    """Datagrams that an end got and has no socket for."""
+    return int(end.run("nstat -asz UdpNoPorts | awk '/UdpNoPorts/ {print $2}'", check=True).out)
+
+
 def to_port_9(rules, actions: str) -> None:
     """Adds a rule for what the sender sends to the other tenant."""
     rules.rule(rules.reps[0], "prio 1 protocol ip flower skip_sw ip_proto udp dst_port 9 "
@@ -338,10 +329,9 @@ def test_counters_agree(rules):
     one, two = rules.tenants
     reachable(one, two)
     to_port_9(rules, "")
-    arrived = "nstat -asz UdpNoPorts | awk '/UdpNoPorts/ {print $2}'"
-    before = int(two.run(arrived, check=True).out)
+    before = arrived(two)
     one.run(sender(one, two.ip, 500, 58, 0.0005), check=True, timeout=60)
-    wait_until(lambda: int(two.run(arrived, check=True).out) - before == 500)
+    wait_until(lambda: arrived(two) - before == 500)
     stats = of_port_9(rules)
     assert (stats["hw_packets"], stats["hw_bytes"]) == (500, 500 * 100)
 
@@ -350,17 +340,16 @@ def test_a_rule_goes_under_traffic(rules):
     rules.wire_everything()
     one, two = rules.tenants
     reachable(one, two)
-    arrived = "nstat -asz UdpNoPorts | awk '/UdpNoPorts/ {print $2}'"
     sending = one.popen(sender(one, two.ip, 1_000_000, 58, 0.001))
     for _ in range(5):
         rules.rule(rules.reps[0], "prio 1 protocol ip flower skip_sw ip_proto udp dst_port 9 "
                                   "action drop", check=True)
         time.sleep(0.2)  # what was on its way
-        before = int(two.run(arrived, check=True).out)
+        before = arrived(two)
         time.sleep(0.3)
-        assert int(two.run(arrived, check=True).out) == before
+        assert arrived(two) == before
         rules.pf.run(f"tc filter del dev {rules.reps[0]} ingress prio 1", check=True)
-        wait_until(lambda past=before: int(two.run(arrived, check=True).out) > past + 10)
+        wait_until(lambda past=before: arrived(two) > past + 10)
     sending.kill(9)
 
 
