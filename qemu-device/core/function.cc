@@ -241,9 +241,23 @@ bool Function::run_self_test() {
   return true;
 }
 
+/// Once until software asks, and not before EQ 0 can take it.
+void Function::tell_aged(FlowTables& flows, uint32_t direction) {
+  if (!flows.wants_notice() || !eqs_.exists(0) || dead()) return;
+  if (!eqs_.ready(0)) {
+    notice_waits_ = true;
+    return;
+  }
+  eqs_.post_device_event(VERNA_EVENT_FLOW_AGED, direction, 0);
+  flows.set_noticed();
+}
+
 void Function::flush(Nanos now) {
   loopback_.flush();
   cqs_.flush(now);
+  notice_waits_ = false;
+  tell_aged(eth_.steering().flows(), VERNA_FLOW_RX);
+  if (is_pf() && env_.vswitch) tell_aged(env_.vswitch->flows().tables(), VERNA_FLOW_SWITCH);
   eqs_.flush();
 }
 
@@ -282,10 +296,14 @@ void Function::reset() {
   counters_.dev[VERNA_DEV_resets]++;
 }
 
-std::string Function::control(const std::string& request) {
-  return describe({env_.vswitch, id_, regs_, eqs_, cqs_, eth_, rdma_, counters_, loopback_counters_,
-                   env_.scheduler, quota_, env_.timers, *wire_, env_.trace, cap_dev_, cap_eth_,
-                   cap_rdma_, cap_vport_, cap_eswitch_},
+std::string Function::control(const std::string& request, Nanos now) {
+  return describe({env_.vswitch,   id_,        regs_,
+                   eqs_,           cqs_,       eth_,
+                   rdma_,          counters_,  loopback_counters_,
+                   env_.scheduler, quota_,     env_.timers,
+                   *wire_,         env_.trace, cap_dev_,
+                   cap_eth_,       cap_rdma_,  cap_vport_,
+                   cap_eswitch_,   now},
                   request);
 }
 

@@ -77,6 +77,10 @@ class Function {
   bool receive_loopback(uint32_t byte_budget, Nanos now);
   /// The end of reception; with `more`, frames for this function are left on the wire.
   void end_batch(bool more, Nanos now) { eth_.end_batch(more || loopback_left_, now); }
+  /// Steering rules age; looks at no more than `budget`.
+  void age_flows(Nanos now, size_t budget) { eth_.steering().age(now, budget); }
+  /// None does before this.
+  Nanos next_ageing() const { return eth_.steering().flows().next_ageing(); }
   /// True: there was a self-test to run.
   bool run_self_test();
   /// The end of a run: frames become visible, then completions, then the interrupts for them.
@@ -96,7 +100,7 @@ class Function {
   /// It need not wait for doorbells, timers or frames to have something to do.
   bool has_work() const;
   /// Completions or events wait for room.
-  bool deferred() const { return cqs_.deferred() || eqs_.deferred(); }
+  bool deferred() const { return cqs_.deferred() || eqs_.deferred() || notice_waits_; }
   /// After its queues were armed. False: there is work, do not sleep.
   bool prepare_sleep();
 
@@ -121,7 +125,7 @@ class Function {
   HostBus& bus() { return bus_; }
   TxGroup& tx_group() { return tx_group_; }
   /// Answers one question of vernactl. JSON.
-  std::string control(const std::string& request);
+  std::string control(const std::string& request, Nanos now);
 
  private:
   CommandResult execute(const CommandBytes& command, Nanos now);
@@ -129,6 +133,7 @@ class Function {
   void ring(const DoorbellRing::Doorbell& doorbell, Nanos now);
   CommandResult execute_eth(const CommandBytes& command, Nanos now);
   void repeat_rx_mode();
+  void tell_aged(FlowTables& flows, uint32_t direction);
   Bridge::Status tell_switch(const CommandBytes& command);
   void die(verna_fatal code);
 
@@ -161,6 +166,7 @@ class Function {
   PacketView packet_;           // the frame from switch or loopback that is being received
   bool loopback_left_ = false;  // the budget ended before the looped frames did
   bool reported_link_ = false;
+  bool notice_waits_ = false;  // that rules aged, for room in EQ 0
   bool halted_ = false;
 };
 

@@ -23,6 +23,7 @@ constexpr Nanos kBeat = 500'000'000;       // the contract promises a second
 constexpr Nanos kDeferredRetry = 100'000;  // for room in an event queue
 constexpr uint32_t kDoorbellsPerRun = 256;
 constexpr uint32_t kCommandsPerRun = 16;
+constexpr size_t kAgeingPerRun = 128;  // rules that are looked at
 
 }  // namespace
 
@@ -38,6 +39,8 @@ struct Nic::Impl {
   void set_now(Nanos now);
   bool take_orders(Nanos now);
   bool run_timers(Nanos now);
+  bool age_flows(Nanos now);
+  Nanos next_ageing() const;
   bool receive(uint32_t byte_budget, Nanos now);
   bool receive_wire(uint32_t byte_budget, Nanos now);
   bool transmit(uint32_t byte_budget, Nanos now);
@@ -147,6 +150,7 @@ Nic::RunResult Nic::Impl::run(Nanos now, uint32_t byte_budget) {
   const Nanos port_deadline = wire.port().poll(now);
   bool worked = take_orders(now);
   worked |= run_timers(now);
+  worked |= age_flows(now);
   worked |= receive(byte_budget, now);
   worked |= transmit(byte_budget, now);
   worked |= run_self_tests();
@@ -181,6 +185,21 @@ bool Nic::Impl::run_timers(Nanos now) {
   if (timers.next() > now) return false;
   timers.run(now);
   return true;
+}
+
+/// Rules end that nothing used. Each function has its share of looks, and the switch a whole one.
+bool Nic::Impl::age_flows(Nanos now) {
+  if (next_ageing() > now) return false;
+  const size_t share = std::max<size_t>(1, kAgeingPerRun / active.size());
+  for (Function* f : active) f->age_flows(now, share);
+  if (vswitch) vswitch->flows().tables().age(now, kAgeingPerRun, [](const FlowRule&) {});
+  return true;
+}
+
+Nanos Nic::Impl::next_ageing() const {
+  Nanos next = vswitch ? vswitch->flows().tables().next_ageing() : kNever;
+  for (const Function* f : active) next = std::min(next, f->next_ageing());
+  return next;
 }
 
 /// From the wire, then what the switch and the functions themselves have for each of them.
@@ -246,8 +265,8 @@ void Nic::Impl::beat(Nanos now) {
 }
 
 Nanos Nic::Impl::next_deadline(Nanos port_deadline, Nanos now) {
-  Nanos deadline =
-      std::min({timers.next(), port_deadline, next_beat, scheduler.next_deadline(now)});
+  Nanos deadline = std::min(
+      {timers.next(), next_ageing(), port_deadline, next_beat, scheduler.next_deadline(now)});
   if (any([](const Function* f) { return f->deferred(); }))
     deadline = std::min(deadline, now + kDeferredRetry);
   return deadline;
@@ -256,7 +275,7 @@ Nanos Nic::Impl::next_deadline(Nanos port_deadline, Nanos now) {
 bool Nic::Impl::prepare_sleep(Nanos now) {
   const auto rung = [](const Function* f) { return f->has_doorbells(); };
   if (any(rung) || any([](const Function* f) { return f->has_work(); })) return false;
-  if (timers.next() <= now || scheduler.can_send(now)) return false;
+  if (std::min(timers.next(), next_ageing()) <= now || scheduler.can_send(now)) return false;
   bool idle = scheduler.arm_all(now);
   for (Function* f : active) idle &= f->prepare_sleep();
   if (!idle || !wire.port().prepare_sleep(scheduler.wire_full())) return false;
@@ -411,15 +430,15 @@ const std::array<uint64_t, VERNA_VPORT_NUM_COUNTERS>* Nic::vport_counters(uint32
 
 Port& Nic::port() { return impl_->wire.port(); }
 
-std::string Nic::control(const std::string& request, Nanos) {
+std::string Nic::control(const std::string& request, Nanos now) {
   constexpr std::string_view kFunction = "fn ";  // and its number, and what is asked of it
-  if (!request.starts_with(kFunction)) return impl_->pf.control(request);
+  if (!request.starts_with(kFunction)) return impl_->pf.control(request, now);
   const char* end = request.data() + request.size();
   FunctionId fn = 0;
   const auto [stop, error] = std::from_chars(request.data() + kFunction.size(), end, fn);
   if (error != std::errc() || stop == end || *stop != ' ' || !impl_->is_there(fn))
-    return impl_->pf.control(request);  // which says that it knows no such thing
-  return impl_->functions[fn]->control(std::string(stop + 1, end));
+    return impl_->pf.control(request, now);  // which says that it knows no such thing
+  return impl_->functions[fn]->control(std::string(stop + 1, end), now);
 }
 
 }  // namespace verna

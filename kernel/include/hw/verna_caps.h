@@ -94,7 +94,7 @@ VERNA_ASSERT_SIZE(verna_cap_dev, 40);
  * @max_flow_rules: rules of all tables together
  * @max_rss_contexts: hash and indirection table pairs, the default one included
  * @max_tx_classes: traffic classes of the transmit scheduler
- * @reserved: zero
+ * @flow_age_ms: steering: granularity of a rule's limits of time; 0: rules do not age
  */
 struct verna_cap_eth {
 	struct verna_cap_hdr hdr;
@@ -111,7 +111,7 @@ struct verna_cap_eth {
 	__le32 max_flow_rules;
 	__le16 max_rss_contexts;
 	__u8 max_tx_classes;
-	__u8 reserved;
+	__u8 flow_age_ms;
 };
 VERNA_ASSERT_SIZE(verna_cap_eth, 40);
 
@@ -189,7 +189,7 @@ VERNA_ASSERT_SIZE(verna_cap_vport, 16);
  * @tunnels: bit n: VERNA_FLOW_TUN_* n as a key
  * @max_hops: tables that one frame passes; one that would go further goes to software
  * @max_copies: of one edit
- * @reserved: zero
+ * @age_ms: granularity of a rule's limits of time; 0: rules do not age
  */
 struct verna_cap_eswitch {
 	struct verna_cap_hdr hdr;
@@ -205,7 +205,7 @@ struct verna_cap_eswitch {
 	__u8 tunnels;
 	__u8 max_hops;
 	__u8 max_copies;
-	__le16 reserved;
+	__le16 age_ms;
 };
 VERNA_ASSERT_SIZE(verna_cap_eswitch, 40);
 

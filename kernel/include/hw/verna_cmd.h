@@ -69,6 +69,7 @@ enum verna_cmd_opcode {
 	VERNA_CMD_DEL_FLOW = 0x0301,		/* verna_cmd_object */
 	VERNA_CMD_QUERY_FLOW = 0x0302,		/* verna_cmd_query -> verna_flow_stats */
 	VERNA_CMD_SET_FLOW_MISS = 0x0303,	/* verna_cmd_flow_miss */
+	VERNA_CMD_GET_AGED_FLOWS = 0x0304,	/* verna_cmd_query -> verna_flow_aged[] */
 
 	/* what rules of the embedded switch share; verna_edit.h */
 	VERNA_CMD_CREATE_METER = 0x0310,	/* verna_cmd_flow_object -> result: meter */
@@ -158,8 +159,13 @@ enum verna_counter_group {
  * struct verna_cmd_query - reads something into host memory
  * @addr: bus address of the buffer
  * @len: its size; the card writes at most this and tells in result how much
- * @id: object
- * @group: QUERY_COUNTERS: enum verna_counter_group; else 0
+ * @id: object; GET_AGED_FLOWS: 0
+ * @group: QUERY_COUNTERS: enum verna_counter_group; GET_AGED_FLOWS: VERNA_FLOW_RX, or
+ *	_SWITCH (a PF in switchdev mode, else BAD_STATE); else 0
+ *
+ * GET_AGED_FLOWS tells of each rule that aged once, the oldest first, and of as many as
+ * fit into @len, which has room for VERNA_FLOW_MAX_AGED at most. If they were fewer than
+ * fit there are no more, and the next rule that ages raises VERNA_EVENT_FLOW_AGED.
  */
 struct verna_cmd_query {
 	struct verna_cmd_hdr hdr;

@@ -18,6 +18,14 @@
  * at most VERNA_FLOW_MAX_MASKS different masks; all steering tables of a function
  * together have at most verna_cap_eth.max_flow_rules rules, those of the switch
  * verna_cap_eswitch.max_rules.
+ *
+ * A rule may have limits of time, for its idleness and for its life. When one ends,
+ * the rule has *aged*: the card removes it, or, if it shall only report it, waits for a
+ * packet that the rule is for, from which on it counts anew. Aged rules stand in line
+ * until the driver asks for them by GET_AGED_FLOWS; VERNA_EVENT_FLOW_AGED says that
+ * there are some. A rule that the card has removed counts against the limit of rules
+ * until then, but its key is free at once. Neither early, nor as much later as
+ * verna_cap_eth.flow_age_ms or verna_cap_eswitch.age_ms, unless very many age at once.
  */
 #ifndef VERNA_HW_FLOW_H
 #define VERNA_HW_FLOW_H
@@ -139,6 +147,7 @@ VERNA_ASSERT_OFFSET(verna_flow_key, meta, 76);
 #define VERNA_FLOW_A_TRAP	0x00000040u	/* to software, as a miss */
 #define VERNA_FLOW_A_METER	0x00000080u	/* coloured by @meter, which may drop it */
 #define VERNA_FLOW_A_EDIT	0x00000100u	/* copied and changed by @edit */
+#define VERNA_FLOW_A_AGE_REPORT	0x00000200u	/* no action: after @idle_ms the rule stays */
 
 /**
  * struct verna_flow_actions - what happens to packets of a rule
@@ -151,6 +160,9 @@ VERNA_ASSERT_OFFSET(verna_flow_key, meta, 76);
  * @chain: CHAIN: higher than that of the rule's table
  * @meter: METER: number of an existing meter, which cannot be destroyed meanwhile
  * @edit: EDIT: number of an existing edit, likewise
+ * @idle_ms: the rule ages if no packet came for so long, or since it was added; 0: it
+ *	does not
+ * @life_ms: the rule ages so long after it was added; 0: it does not. With AGE_REPORT 0
  * @reserved: zero; operands of actions to come
  *
  * Without RSS the hash in the completion is that of context 0.
@@ -165,7 +177,9 @@ struct verna_flow_actions {
 	__le32 chain;
 	__le32 meter;
 	__le32 edit;
-	__le32 reserved[9];
+	__le32 idle_ms;
+	__le32 life_ms;
+	__le32 reserved[7];
 };
 VERNA_ASSERT_SIZE(verna_flow_actions, 64);
 
@@ -242,5 +256,30 @@ struct verna_flow_stats {
 	__le64 now;
 };
 VERNA_ASSERT_SIZE(verna_flow_stats, 32);
+
+/* verna_flow_aged.flags */
+#define VERNA_FLOW_AGED_REMOVED	0x1u	/* the card removed the rule: its number names nothing */
+#define VERNA_FLOW_AGED_LIFE	0x2u	/* its life ended, else it was idle */
+
+#define VERNA_FLOW_MAX_AGED	256u
+
+/**
+ * struct verna_flow_aged - one of the results of VERNA_CMD_GET_AGED_FLOWS
+ * @rule: its number
+ * @flags: VERNA_FLOW_AGED_*
+ * @packets: that the rule acted on
+ * @bytes: of these, without FCS
+ * @last_used: card clock at the last of them, ns; 0: none
+ * @duration: from its addition until its limit ended, ns
+ */
+struct verna_flow_aged {
+	__le32 rule;
+	__le32 flags;
+	__le64 packets;
+	__le64 bytes;
+	__le64 last_used;
+	__le64 duration;
+};
+VERNA_ASSERT_SIZE(verna_flow_aged, 40);
 
 #endif /* VERNA_HW_FLOW_H */

@@ -236,7 +236,8 @@ VERNA_ASSERT_OFFSET(verna_cqe, phase, 63);
 /**
  * enum verna_event_type - what an event queue entry reports
  *
- * Events of an object go to the EQ of its CQ; LINK and FATAL go to EQ 0.
+ * Events of an object go to the EQ of its CQ; LINK, FATAL and FLOW_AGED go to EQ 0.
+ * A driver ignores types that it does not know.
  */
 enum verna_event_type {
 	VERNA_EVENT_COMPLETION = 1,	/* id: CQN of a CQ that was armed */
@@ -252,6 +253,7 @@ enum verna_event_type {
 	VERNA_EVENT_TXQ_ERROR = 11,	/* id: TX queue, stopped by a bad descriptor or DMA error */
 	VERNA_EVENT_RXQ_ERROR = 12,	/* id: RX queue */
 	VERNA_EVENT_FATAL = 13,		/* data: enum verna_fatal */
+	VERNA_EVENT_FLOW_AGED = 14,	/* id: VERNA_FLOW_RX, _SWITCH; once until GET_AGED_FLOWS */
 };
 
 /**

@@ -67,6 +67,7 @@ verna_cap_eth ethernet_caps(const EthLimits& limits) {
   cap.max_flow_rules = limits.max_flow_rules;
   cap.max_rss_contexts = RssContexts::kMaxContexts;
   cap.max_tx_classes = limits.owns_wire ? VERNA_MAX_TX_CLASSES : 1;
+  cap.flow_age_ms = FlowAgeing::kTickMs;
   return cap;
 }
 
@@ -117,6 +118,7 @@ verna_cap_eswitch eswitch_caps() {
                   VERNA_FLOW_K_VLAN2 | VERNA_FLOW_K_TUN_ID;
   cap.tunnels = 1u << VERNA_FLOW_TUN_VXLAN | 1u << VERNA_FLOW_TUN_GENEVE | 1u << VERNA_FLOW_TUN_GRE;
   cap.max_hops = FlowPipeline::kMaxChains;
+  cap.age_ms = FlowAgeing::kTickMs;
   return cap;
 }
 

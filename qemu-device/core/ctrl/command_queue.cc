@@ -14,6 +14,7 @@ uint32_t command_length(uint16_t opcode) {
     case VERNA_CMD_QUERY_PORT:
     case VERNA_CMD_QUERY_QP:
     case VERNA_CMD_QUERY_FLOW:
+    case VERNA_CMD_GET_AGED_FLOWS:
     case VERNA_CMD_QUERY_VPORT:
     case VERNA_CMD_QUERY_METER:
       return sizeof(verna_cmd_query);

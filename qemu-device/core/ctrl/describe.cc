@@ -65,7 +65,8 @@ Json describe_cap(const verna_cap_eth& cap) {
           {"max_tso_bytes", cap.max_tso_bytes},
           {"max_flow_rules", cap.max_flow_rules},
           {"max_rss_contexts", cap.max_rss_contexts},
-          {"max_tx_classes", cap.max_tx_classes}};
+          {"max_tx_classes", cap.max_tx_classes},
+          {"flow_age_ms", cap.flow_age_ms}};
 }
 
 Json describe_cap(const verna_cap_rdma& cap) {
@@ -103,7 +104,8 @@ Json describe_cap(const verna_cap_eswitch& cap) {
           {"key_flags", fmt::format("0x{:x}", cap.key_flags)},
           {"tunnels", fmt::format("0x{:x}", cap.tunnels)},
           {"max_hops", cap.max_hops},
-          {"max_copies", cap.max_copies}};
+          {"max_copies", cap.max_copies},
+          {"age_ms", cap.age_ms}};
 }
 
 Json describe_caps(const DescribeContext& card) {
@@ -239,7 +241,7 @@ Json describe_vports(const DescribeContext& card) {
 /// The switch is the PF's.
 Json describe_switch(const DescribeContext& card) {
   if (!card.vswitch || card.fn != 0) return {{"error", "this function has no switch"}};
-  return Json::parse(describe_switch(*card.vswitch), nullptr, false);
+  return Json::parse(describe_switch(*card.vswitch, card.now), nullptr, false);
 }
 
 Json describe_state(const DescribeContext& card) {
@@ -296,7 +298,7 @@ Json describe_mrs(const DescribeContext& card) { return embed("mrs", card.rdma.d
 Json describe_gids(const DescribeContext& card) { return embed("gids", card.rdma.describe_gids()); }
 Json describe_rss(const DescribeContext& card) { return embed("rss", describe_rss(card.eth)); }
 Json describe_flows(const DescribeContext& card) {
-  return Json::parse(describe_flows(card.eth), nullptr, false);
+  return Json::parse(describe_flows(card.eth, card.now), nullptr, false);
 }
 Json help(const DescribeContext&);
 

@@ -34,6 +34,7 @@ struct DescribeContext {
   const verna_cap_rdma& cap_rdma;
   const verna_cap_vport& cap_vport;
   const verna_cap_eswitch& cap_eswitch;
+  Nanos now;
 };
 
 /// JSON in one line. A request that is not known is answered by {"error": ...}, which names it and

@@ -53,7 +53,8 @@ Json describe_context(uint32_t id, const Rss& context) {
 constexpr size_t kMaxRules = 4096;    // in one answer
 constexpr size_t kMaxObjects = 1024;  // meters and edits, each
 
-Json describe_rule(const FlowRule& rule) {
+Json describe_rule(const FlowRule& rule, Nanos now) {
+  constexpr Nanos kMilli = 1'000'000;
   Json out = {{"id", rule.id}};
   const FlowTableId& table = rule.table->id();
   if (table.direction == VERNA_FLOW_SWITCH)
@@ -63,7 +64,10 @@ Json describe_rule(const FlowRule& rule) {
               {"action", flow_action_text(rule.actions)},
               {"packets", rule.packets},
               {"bytes", rule.bytes},
-              {"last_used", rule.last_used}});
+              {"last_used", rule.last_used},
+              {"limits", flow_limits_text(rule.actions)},
+              {"idle_ms", (now - std::max(rule.last_used, rule.added)) / kMilli},
+              {"age_ms", (now - rule.added) / kMilli}});
   return out;
 }
 
@@ -82,7 +86,7 @@ Json describe_table(const FlowTable& table) {
           {"probes", table.probes}};
 }
 
-Json describe_tables(const FlowTables& flows) {
+Json describe_tables(const FlowTables& flows, Nanos now) {
   Json tables = Json::array();
   for (const auto& [id, table] : flows.tables()) tables.push_back(describe_table(*table));
   std::vector<const FlowRule*> rules;
@@ -93,8 +97,9 @@ Json describe_tables(const FlowTables& flows) {
     return a->table == b->table ? a->before(*b) : a->table->id() < b->table->id();
   });
   Json out = Json::array();
-  for (const FlowRule* rule : rules) out.push_back(describe_rule(*rule));
-  return {{"tables", tables}, {"rules", out}};
+  for (const FlowRule* rule : rules) out.push_back(describe_rule(*rule, now));
+  const size_t aged = flows.for_each_aged(kMaxRules, [](const FlowRule&) {});
+  return {{"tables", tables}, {"rules", out}, {"aged", aged}};
 }
 
 std::string rate_text(const MeterRate& rate, uint64_t burst) {
@@ -117,18 +122,18 @@ Json describe_meter(uint32_t id, const Meter& meter, long users) {
 
 }  // namespace
 
-std::string describe_flows(const EthEngine& eth) {
-  return describe_tables(eth.steering().flows()).dump();
+std::string describe_flows(const EthEngine& eth, Nanos now) {
+  return describe_tables(eth.steering().flows(), now).dump();
 }
 
 const char* switch_mode_name(const Switch& vswitch) {
   return vswitch.mode() == VERNA_ESWITCH_SWITCHDEV ? "switchdev" : "legacy";
 }
 
-std::string describe_switch(const Switch& vswitch) {
+std::string describe_switch(const Switch& vswitch, Nanos now) {
   const FlowSwitch& flows = vswitch.flows();
   Json out = {{"mode", switch_mode_name(vswitch)}};
-  out.update(describe_tables(flows.tables()));
+  out.update(describe_tables(flows.tables(), now));
   out["meters"] = out["edits"] = Json::array();
   for (const auto& [id, meter] : flows.meters().all())
     if (out["meters"].size() < kMaxObjects)

@@ -37,6 +37,8 @@ bool EswitchCommands::knows(const CommandBytes& command) {
       return command.as<verna_cmd_object>().id & VERNA_FLOW_ID_SWITCH;
     case VERNA_CMD_QUERY_FLOW:
       return command.as<verna_cmd_query>().id & VERNA_FLOW_ID_SWITCH;
+    case VERNA_CMD_GET_AGED_FLOWS:
+      return command.as<verna_cmd_query>().group == VERNA_FLOW_SWITCH;
     default:
       return EswitchObjects::knows(command.as<verna_cmd_hdr>().opcode);
   }
@@ -58,6 +60,9 @@ CommandResult EswitchCommands::execute(const CommandBytes& command, Nanos now) {
       const auto cmd = command.as<verna_cmd_query>();
       return query_flow(bus_, cmd, switch_.flows().tables().find(cmd.id), now);
     }
+    case VERNA_CMD_GET_AGED_FLOWS:
+      if (!is_on()) return CommandResult::fail(VERNA_CMD_BAD_STATE);
+      return get_aged_flows(bus_, command.as<verna_cmd_query>(), switch_.flows().tables());
     default:
       return objects_.execute(command, now);
   }

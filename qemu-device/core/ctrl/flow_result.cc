@@ -2,6 +2,7 @@
 #include "ctrl/flow_result.h"
 
 #include <algorithm>
+#include <array>
 
 namespace verna {
 namespace {
@@ -11,6 +12,19 @@ bool load_range(const verna_flow_range& from, PortRange* to) {
   if (!from.low) return !from.high;
   *to = {from.low, from.high};
   return true;
+}
+
+verna_flow_aged aged_record(const FlowRule& rule) {
+  const FlowEnd end = flow_end(rule);
+  verna_flow_aged out{};
+  out.rule = rule.id;
+  if (rule.age == FlowAge::kGone) out.flags |= VERNA_FLOW_AGED_REMOVED;
+  if (end.life) out.flags |= VERNA_FLOW_AGED_LIFE;
+  out.packets = rule.packets;
+  out.bytes = rule.bytes;
+  out.last_used = rule.last_used;
+  out.duration = end.when - rule.added;
+  return out;
 }
 
 }  // namespace
@@ -47,6 +61,8 @@ CommandResult read_flow_rule(HostBus& bus, const verna_cmd_add_flow& cmd, FlowRu
   spec->mask = ranged.rule.mask;
   spec->replaces = cmd.replaces;
   *actions = ranged.rule.actions;
+  spec->actions.idle_ms = actions->idle_ms;
+  spec->actions.life_ms = actions->life_ms;
   return CommandResult::ok();
 }
 
@@ -57,6 +73,19 @@ CommandResult query_flow(HostBus& bus, const verna_cmd_query& cmd, const FlowRul
   if (!rule) return CommandResult::fail(VERNA_CMD_NOT_FOUND);
   const verna_flow_stats stats = {rule->packets, rule->bytes, rule->last_used, now};
   return reply_to(bus, cmd, &stats, sizeof stats);
+}
+
+CommandResult get_aged_flows(HostBus& bus, const verna_cmd_query& cmd, FlowTables& flows) {
+  std::array<verna_flow_aged, VERNA_FLOW_MAX_AGED> aged;
+  if (cmd.len > sizeof aged) return VERNA_BAD_FIELD(verna_cmd_query, len);
+  if (cmd.id) return VERNA_BAD_FIELD(verna_cmd_query, id);
+  if (cmd.reserved) return VERNA_BAD_FIELD(verna_cmd_query, reserved);
+  const size_t room = cmd.len / sizeof aged[0];
+  size_t count = 0;
+  flows.for_each_aged(room, [&](const FlowRule& rule) { aged[count++] = aged_record(rule); });
+  const CommandResult result = reply_to(bus, cmd, aged.data(), count * sizeof aged[0]);
+  if (result.status == VERNA_CMD_OK) flows.told_aged(count, count < room);
+  return result;
 }
 
 CommandResult reply_to(HostBus& bus, const verna_cmd_query& cmd, const void* data, size_t len) {

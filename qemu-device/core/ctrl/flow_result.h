@@ -12,12 +12,15 @@ namespace verna {
 CommandResult flow_result(FlowTables::Status status, uint64_t result = 0);
 
 /// Reads the rule of an ADD_FLOW whose table was checked, either structure of it. On success `spec`
-/// has all but the actions, which are in `actions`.
+/// has all but the actions, of which it has the limits of time, and `actions` has all.
 CommandResult read_flow_rule(HostBus& bus, const verna_cmd_add_flow& cmd, FlowRuleSpec* spec,
                              verna_flow_actions* actions);
 
 /// Executes QUERY_FLOW for a rule; null: there is none.
 CommandResult query_flow(HostBus& bus, const verna_cmd_query& cmd, const FlowRule* rule, Nanos now);
+
+/// Executes GET_AGED_FLOWS, whose direction was checked, for the rules of `flows`.
+CommandResult get_aged_flows(HostBus& bus, const verna_cmd_query& cmd, FlowTables& flows);
 
 /// Writes an answer to a query, as much as there is room for.
 CommandResult reply_to(HostBus& bus, const verna_cmd_query& cmd, const void* data, size_t len);

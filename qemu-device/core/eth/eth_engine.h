@@ -93,6 +93,7 @@ class EthEngine {
   const VlanFilter& vlans() const { return vlans_; }
   uint32_t features() const { return rx_.features; }  // VERNA_ETH_ON_*
   bool loopback() const { return wire_.loopback(); }
+  RxSteering& steering() { return steering_; }
   const RxSteering& steering() const { return steering_; }
 
   /// Null: no such queue.

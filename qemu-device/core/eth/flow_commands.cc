@@ -8,8 +8,8 @@
 namespace verna {
 namespace {
 
-constexpr uint32_t kActions =
-    VERNA_FLOW_A_DROP | VERNA_FLOW_A_QUEUE | VERNA_FLOW_A_RSS | VERNA_FLOW_A_MARK;
+constexpr uint32_t kActions = VERNA_FLOW_A_DROP | VERNA_FLOW_A_QUEUE | VERNA_FLOW_A_RSS |
+                              VERNA_FLOW_A_MARK | VERNA_FLOW_A_AGE_REPORT;
 /// The only table that packets go through.
 bool exists(const FlowTableId& id) { return id == FlowTableId(); }
 
@@ -32,6 +32,11 @@ CommandResult RxSteering::execute_flow(const CommandBytes& command, Nanos now) {
     case VERNA_CMD_QUERY_FLOW: {
       const auto cmd = command.as<verna_cmd_query>();
       return query_flow(bus_, cmd, flows_.find(cmd.id), now);
+    }
+    case VERNA_CMD_GET_AGED_FLOWS: {
+      const auto cmd = command.as<verna_cmd_query>();
+      if (cmd.group != VERNA_FLOW_RX) return CommandResult::fail(VERNA_CMD_NOT_SUPPORTED);
+      return get_aged_flows(bus_, cmd, flows_);
     }
     case VERNA_CMD_SET_FLOW_MISS:
       result = set_miss(command);
@@ -116,6 +121,11 @@ CommandResult RxSteering::add_flow(const CommandBytes& command, Nanos now) {
     use_context(old_actions, -1);
   }
   return flow_result(status, id);
+}
+
+void RxSteering::age(Nanos now, size_t budget) {
+  flows_.age(now, budget, [this](const FlowRule& rule) { use_context(rule.actions, -1); });
+  table_ = flows_.find_table(FlowTableId());
 }
 
 CommandResult RxSteering::del_flow(const CommandBytes& command) {

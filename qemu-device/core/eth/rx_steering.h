@@ -28,8 +28,12 @@ class RxSteering {
   /// Executes a flow command (opcodes 0x0300 to 0x03ff). The header was checked.
   CommandResult execute_flow(const CommandBytes& command, Nanos now);
 
+  /// Rules age; looks at no more than `budget`.
+  void age(Nanos now, size_t budget);
+
   void reset();
   const RssContexts& rss() const { return rss_; }
+  FlowTables& flows() { return flows_; }
   const FlowTables& flows() const { return flows_; }
 
  private:

@@ -5,6 +5,7 @@
 #include <compare>
 #include <memory>
 
+#include "flow/age_wheel.h"
 #include "flow/flow_edit.h"
 #include "flow/meter.h"
 
@@ -43,7 +44,10 @@ struct FlowActions {
   std::shared_ptr<const FlowEdit> edit;   // null: none
   uint32_t meter_id = 0;                  // for people; 0: it has no number
   uint32_t edit_id = 0;
+  uint32_t idle_ms = 0;  // ages if not used for so long; 0: does not
+  uint32_t life_ms = 0;  // ages so long after it was added; 0: does not
 
+  bool ages() const { return idle_ms || life_ms; }
   FlowTarget where() const { return flags & VERNA_FLOW_A_DROP ? FlowTarget::kDrop : target; }
 };
 
@@ -66,8 +70,18 @@ struct FlowMatchSpec {
   PortRange dport;
 };
 
-/// A rule lives in FlowTables at a fixed address for as long as it exists.
-struct FlowRule {
+/// What FlowAgeing does with a rule.
+enum class FlowAge : uint8_t {
+  kNone,     // nothing: it has no limits
+  kWatched,  // waits for the end of a limit
+  kAged,     // was not used for long, and waits for software to ask
+  kTold,     // the same, but software has asked
+  kGone,     // is in no table any more, and waits for software to ask
+};
+
+/// A rule lives in FlowTables at a fixed address for as long as it exists, and until software has
+/// heard of it if the card removed it.
+struct FlowRule : AgeLink {
   uint32_t id = 0;  // 0: this place is free
   uint32_t priority = 0;
   uint64_t order = 0;  // of addition: the older of two rules of one priority wins
@@ -78,10 +92,10 @@ struct FlowRule {
   uint64_t bytes = 0;
   Nanos last_used = 0;
   Nanos added = 0;
-  Nanos idle_limit = 0;  // goes if not used for so long; 0: stays
+  FlowAge age = FlowAge::kNone;
 
   // Of FlowTable and MaskGroup.
-  FlowTable* table = nullptr;
+  FlowTable* table = nullptr;  // null: it is in none
   MaskGroup* group = nullptr;
   uint32_t entry = 0;        // key of this rule in its group
   FlowRule* next = nullptr;  // of the same key and mask, in the order of before()

@@ -9,9 +9,6 @@ namespace {
 constexpr uint8_t kKeyFlags = VERNA_FLOW_K_FRAGMENT | VERNA_FLOW_K_FIRST | VERNA_FLOW_K_VLAN |
                               VERNA_FLOW_K_VLAN2 | VERNA_FLOW_K_TUN_ID;
 
-/// The last time at which something was heard of a rule.
-Nanos last_sign(const FlowRule& rule) { return std::max(rule.last_used, rule.added); }
-
 /// Fields of the outer headers have bits.
 bool masks_tunnel(const verna_flow_key& mask) {
   verna_flow_key outer{};
@@ -47,6 +44,8 @@ const char* check_actions(const FlowTableId& table, const FlowMatchSpec& match,
   if (a.port && a.target != FlowTarget::kPort) return "a port that is not sent to";
   if (a.target == FlowTarget::kChain && a.chain <= table.chain)
     return "chains can only be entered upwards";
+  if (a.flags & VERNA_FLOW_A_AGE_REPORT && (!a.idle_ms || a.life_ms))
+    return "a report of something else than idleness";
   if (!a.edit) return nullptr;
   if (a.edit->decap && !match.key.tun_kind) return "decapsulation of what need not be a tunnel";
   for (size_t i = 0; i < a.edit->num_copies && i < FlowEdit::kMaxCopies; i++)
@@ -82,7 +81,7 @@ FlowRule* FlowTables::find(uint32_t id) {
   const uint32_t place = id & ((1u << kPlaceBits) - 1);
   if (id == 0 || place >= rules_.size()) return nullptr;
   FlowRule& rule = rules_[place];
-  return rule.id == id ? &rule : nullptr;
+  return rule.id == id && rule.table ? &rule : nullptr;
 }
 
 FlowRule* FlowTables::take_place() {
@@ -128,10 +127,9 @@ FlowTables::Status FlowTables::add(const FlowTableId& table_id, const FlowRuleSp
   rule->sport = spec.sport;
   rule->dport = spec.dport;
   rule->added = now;
-  rule->idle_limit = spec.idle_limit;
   table->add(rule, flow_words(spec.key), flow_words(spec.mask));
   if (old) remove(spec.replaces);
-  if (rule->idle_limit) watch(*rule);
+  ageing_.watch(rule, now);
   *id = rule->id;
   return Status::kOk;
 }
@@ -139,11 +137,19 @@ FlowTables::Status FlowTables::add(const FlowTableId& table_id, const FlowRuleSp
 FlowTables::Status FlowTables::remove(uint32_t id) {
   FlowRule* rule = find(id);
   if (!rule) return Status::kNotFound;
+  ageing_.forget(rule);
+  take_out(rule);
+  free_place(rule);
+  return Status::kOk;
+}
+
+/// Of its table.
+void FlowTables::take_out(FlowRule* rule) {
   FlowTable* table = rule->table;
   table->remove(rule);
-  free_place(rule);
+  rule->table = nullptr;
+  rule->group = nullptr;
   drop_if_default(table);
-  return Status::kOk;
 }
 
 FlowTables::Status FlowTables::set_miss(const FlowTableId& id, const FlowMiss& miss) {
@@ -168,46 +174,40 @@ FlowMatch FlowTables::match(FlowTable* table, const FlowKeys& keys, uint32_t byt
   rule->packets++;
   rule->bytes += bytes;
   rule->last_used = now;
+  if (rule->age >= FlowAge::kAged) [[unlikely]]
+    ageing_.watch(rule, now);
   return {rule, {}};
 }
 
-/// Puts a rule where it is looked at when it would age if nothing more came.
-void FlowTables::watch(const FlowRule& rule) {
-  const Nanos since = last_sign(rule);
-  const Nanos when = rule.idle_limit < kNever - since ? since + rule.idle_limit : kNever;
-  if (ageing_.size() >= ageing_limit_) {
-    std::erase_if(ageing_, [this](const Ageing& a) {
-      const FlowRule* there = find(a.id);
-      return !there || !there->idle_limit;
-    });
-    std::make_heap(ageing_.begin(), ageing_.end(), std::greater<>());
-    ageing_limit_ = std::max<size_t>(64, 2 * ageing_.size());
-  }
-  ageing_.push_back({when, rule.id});
-  std::push_heap(ageing_.begin(), ageing_.end(), std::greater<>());
-}
-
+/// A rule that goes frees what it shares with others at once, but its place, with the counters,
+/// when software has heard of it. So however slow that is, nothing is lost and nothing grows.
 void FlowTables::age(Nanos now, size_t budget, const std::function<void(const FlowRule&)>& gone) {
-  for (; budget > 0 && next_ageing() <= now; budget--) {
-    std::pop_heap(ageing_.begin(), ageing_.end(), std::greater<>());
-    const uint32_t id = ageing_.back().id;
-    ageing_.pop_back();
-    const FlowRule* rule = find(id);
-    if (!rule || !rule->idle_limit) continue;
-    if (now - last_sign(*rule) < rule->idle_limit) {
-      watch(*rule);
+  while (FlowRule* rule = ageing_.take(now, &budget)) {
+    if (rule->actions.flags & VERNA_FLOW_A_AGE_REPORT) {
+      ageing_.age(rule, FlowAge::kAged);
       continue;
     }
     gone(*rule);
-    remove(id);
+    take_out(rule);
+    rule->actions.meter.reset();
+    rule->actions.edit.reset();
+    ageing_.age(rule, FlowAge::kGone);
   }
 }
 
+void FlowTables::told_aged(size_t count, bool all) {
+  for (; count > 0; count--) {
+    FlowRule* rule = ageing_.pop_aged();
+    if (rule->age == FlowAge::kGone) free_place(rule);
+  }
+  if (all) ageing_.set_noticed(false);
+}
+
 void FlowTables::reset() {
+  ageing_.clear();
   tables_.clear();
   rules_.clear();
   free_.clear();
-  ageing_.clear();
   num_rules_ = 0;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/trace.h"
+#include "flow/flow_ageing.h"
 #include "flow/flow_table.h"
 
 namespace verna {
@@ -20,7 +21,6 @@ struct FlowMatch {
 /// A rule to be added.
 struct FlowRuleSpec : FlowMatchSpec {
   FlowActions actions;
-  Nanos idle_limit = 0;
   uint32_t replaces = 0;  // rule that goes in the same moment, 0: none
 };
 
@@ -29,7 +29,8 @@ class FlowTables {
   static constexpr size_t kMaxTables = 1024;
   enum class Status { kOk, kExists, kNoResource, kNotFound, kInvalid };
 
-  /// At most `max_rules` (up to 2^20) rules in all tables. `seed`: see MaskGroup. `id_base`: 0 or
+  /// At most `max_rules` (up to 2^20) rules in all tables, those that aged and software has not
+  /// heard of among them. `seed`: see MaskGroup. `id_base`: 0 or
   /// VERNA_FLOW_ID_SWITCH, which all numbers of rules have.
   FlowTables(uint32_t max_rules, uint64_t seed, Trace& trace, uint32_t id_base = 0)
       : max_rules_(max_rules), seed_(seed), trace_(trace), id_base_(id_base) {}
@@ -49,24 +50,40 @@ class FlowTables {
   /// Looks a packet of `bytes` up, and counts. `table` may be null.
   FlowMatch match(FlowTable* table, const FlowKeys& keys, uint32_t bytes, Nanos now);
 
-  /// Removes rules that were not used for their idle_limit, each after `gone` has seen it; looks at
-  /// no more than `budget` rules.
+  /// Removes rules that have aged, each after `gone` has seen it, or notes those that are only
+  /// reported; looks at no more than `budget` rules.
   void age(Nanos now, size_t budget, const std::function<void(const FlowRule&)>& gone);
   /// Nothing can age before this.
-  Nanos next_ageing() const { return ageing_.empty() ? kNever : ageing_.front().when; }
+  Nanos next_ageing() const { return ageing_.next(); }
+  /// Calls `visit` with the oldest `max` rules that aged and software has not heard of. Returns how
+  /// many there were.
+  template <typename Visit>
+  size_t for_each_aged(size_t max, Visit visit) const {
+    size_t count = 0;
+    for (const FlowRule* rule = ageing_.first_aged(); rule && count < max; count++) {
+      visit(*rule);
+      rule = ageing_.next_aged(rule);
+    }
+    return count;
+  }
+  /// Software has heard of the oldest `count` of them; with `all` it knows that it has heard of
+  /// all.
+  void told_aged(size_t count, bool all);
+  /// Some aged, and software was not told that it should ask.
+  bool wants_notice() const { return ageing_.wants_notice(); }
+  /// Now it was.
+  void set_noticed() { ageing_.set_noticed(true); }
 
   /// No rules, no tables; numbers of rules do not begin anew.
   void reset();
 
   size_t num_rules() const { return num_rules_; }
-  /// Entries that ageing keeps, some of rules that went.
-  size_t ageing_size() const { return ageing_.size(); }
   const std::map<FlowTableId, std::unique_ptr<FlowTable>>& tables() const { return tables_; }
   /// Calls `visit` with each rule, in no order.
   template <typename Visit>
   void for_each_rule(Visit visit) const {
     for (const FlowRule& rule : rules_)
-      if (rule.id) visit(rule);
+      if (rule.table) visit(rule);
   }
 
  private:
@@ -75,14 +92,7 @@ class FlowTables {
   static constexpr uint32_t kPlaceBits = 21;
   static constexpr uint32_t kGenerationBits = 10;
 
-  /// When to look at a rule again. It may have gone meanwhile.
-  struct Ageing {
-    Nanos when;
-    uint32_t id;
-    bool operator>(const Ageing& other) const { return when > other.when; }
-  };
-
-  void watch(const FlowRule& rule);
+  void take_out(FlowRule* rule);
   FlowTable* make_table(const FlowTableId& id);
   void drop_if_default(FlowTable* table);
   FlowRule* take_place();
@@ -95,9 +105,8 @@ class FlowTables {
   std::map<FlowTableId, std::unique_ptr<FlowTable>> tables_;
   std::deque<FlowRule> rules_;  // by place
   std::vector<uint32_t> free_;  // places
-  std::vector<Ageing> ageing_;  // a heap, the first is next
-  size_t ageing_limit_ = 64;    // entries; then those of rules that went are thrown out
-  size_t num_rules_ = 0;
+  FlowAgeing ageing_;
+  size_t num_rules_ = 0;  // and those that went, but not from their places
   uint32_t generation_ = 0;
   uint64_t order_ = 0;
 };

@@ -148,6 +148,14 @@ std::string flow_action_text(const FlowActions& actions) {
   return out.empty() ? "pass" : without_blank(out);
 }
 
+std::string flow_limits_text(const FlowActions& actions) {
+  std::string out;
+  if (actions.idle_ms) out += fmt::format(" idle={}ms", actions.idle_ms);
+  if (actions.life_ms) out += fmt::format(" life={}ms", actions.life_ms);
+  if (actions.flags & VERNA_FLOW_A_AGE_REPORT) out += " report";
+  return out.empty() ? "none" : without_blank(out);
+}
+
 std::string flow_edit_text(const FlowEdit& edit) { return without_blank(edit_text(edit)); }
 
 std::string flow_miss_text(const FlowMiss& miss) {

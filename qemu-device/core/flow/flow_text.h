@@ -14,7 +14,10 @@ std::string flow_match_text(const FlowRule& rule);
 /// What is done, in the order of execution: "decap dec_ttl port=4", or "pass".
 std::string flow_action_text(const FlowActions& actions);
 
-/// The same of an edit alone: "decap set(ttl=5) push=0x8100:0x0007".
+/// When a rule ages, and that it is only reported: "idle=30000ms report", or "none".
+std::string flow_limits_text(const FlowActions& actions);
+
+/// As flow_action_text() does, of an edit alone: "decap set(ttl=5) push=0x8100:0x0007".
 std::string flow_edit_text(const FlowEdit& edit);
 
 /// "pass", "drop", "trap", "chain=7".

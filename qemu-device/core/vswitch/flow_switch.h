@@ -21,7 +21,7 @@ class FlowSwitch {
   /// VERNA_FLOW_A_* that rules may have.
   static constexpr uint32_t kActions = VERNA_FLOW_A_DROP | VERNA_FLOW_A_MARK | VERNA_FLOW_A_PORT |
                                        VERNA_FLOW_A_CHAIN | VERNA_FLOW_A_TRAP | VERNA_FLOW_A_METER |
-                                       VERNA_FLOW_A_EDIT;
+                                       VERNA_FLOW_A_EDIT | VERNA_FLOW_A_AGE_REPORT;
   static constexpr uint32_t kMaxMeters = 1u << 16;
   static constexpr uint32_t kMaxEdits = 1u << 16;
 

@@ -316,7 +316,7 @@ TEST_F(FlowSteeringTest, RulesThatMakeNoSense) {
   EXPECT_EQ(status([](Rule& r) { r.actions.mark = 1; }), VERNA_CMD_BAD_PARAM);
   EXPECT_EQ(status([](Rule& r) { r.actions.flags |= VERNA_FLOW_A_MARK; }), VERNA_CMD_BAD_PARAM);
   EXPECT_EQ(status([](Rule& r) { r.actions.rss_context = 1; }), VERNA_CMD_BAD_PARAM);
-  EXPECT_EQ(status([](Rule& r) { r.actions.reserved[8] = 1; }), VERNA_CMD_BAD_PARAM);
+  EXPECT_EQ(status([](Rule& r) { r.actions.reserved[6] = 1; }), VERNA_CMD_BAD_PARAM);
   EXPECT_EQ(status([](Rule& r) {
               r.actions.flags |= VERNA_FLOW_A_RSS;
               r.actions.rss_context = 9;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Chains, what ends a packet's way, copies, shared meters, ageing, refused rules.
+// Chains, what ends a packet's way, copies, shared meters, refused rules.
 #include "flow/flow_pipeline.h"
 
 #include <gtest/gtest.h>
@@ -385,52 +385,6 @@ TEST_F(FlowPipelineTest, MalformedRulesAreRefused) {
   };
   EXPECT_TRUE(refused(copy_to(3))) << "a mirror to itself";
   EXPECT_FALSE(refused(copy_to(4)));
-}
-
-TEST_F(FlowPipelineTest, RulesAge) {
-  std::vector<uint32_t> gone;
-  const auto age = [&](Nanos now, size_t budget = 100) {
-    gone.clear();
-    tables.age(now, budget, [&](const FlowRule& rule) { gone.push_back(rule.id); });
-  };
-  EXPECT_EQ(tables.next_ageing(), kNever);
-  FlowRuleSpec spec = for_dport(8000);
-  spec.idle_limit = 100;
-  const uint32_t used = add(0, spec, 50);
-  FlowRuleSpec other = for_dport(1);
-  other.idle_limit = 100;
-  const uint32_t unused = add(0, other, 60);
-  add(0, for_dport(2), 0);
-  EXPECT_EQ(tables.next_ageing(), 150u);
-  run(IpPacket(), 140);
-  age(149);
-  EXPECT_TRUE(gone.empty());
-  age(160);
-  EXPECT_EQ(gone, std::vector{unused});
-  EXPECT_EQ(tables.find(unused), nullptr);
-  EXPECT_NE(tables.find(used), nullptr);
-  EXPECT_EQ(tables.next_ageing(), 240u);
-  age(240, 0);
-  EXPECT_TRUE(gone.empty()) << "no budget";
-  age(240);
-  EXPECT_EQ(gone, std::vector{used});
-  EXPECT_EQ(tables.num_rules(), 1u) << "what has no limit stays";
-  EXPECT_EQ(tables.next_ageing(), kNever);
-  spec.idle_limit = kNever;
-  add(0, spec, 500);
-  EXPECT_EQ(tables.next_ageing(), kNever);
-}
-
-/// Rules that come and go do not leave more behind than there are.
-TEST_F(FlowPipelineTest, AgeingForgetsRulesThatWent) {
-  FlowRuleSpec spec = for_dport(1);
-  spec.idle_limit = 1'000'000;
-  for (Nanos i = 0; i < 100'000; i++) {
-    const uint32_t id = add(0, spec, i);
-    ASSERT_NE(id, 0u);
-    ASSERT_LE(tables.ageing_size(), 64u);
-    tables.remove(id);
-  }
 }
 
 TEST_F(FlowPipelineTest, EachTableOnTheWayIsTraced) {

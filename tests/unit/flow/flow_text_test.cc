@@ -80,6 +80,17 @@ TEST(FlowText, Actions) {
             "push=0x88a8:0x0005 copy=2 port=6");
 }
 
+TEST(FlowText, Limits) {
+  FlowActions a;
+  EXPECT_EQ(flow_limits_text(a), "none");
+  a.idle_ms = 30'000;
+  a.life_ms = 5;
+  EXPECT_EQ(flow_limits_text(a), "idle=30000ms life=5ms");
+  a.life_ms = 0;
+  a.flags = VERNA_FLOW_A_AGE_REPORT;
+  EXPECT_EQ(flow_limits_text(a), "idle=30000ms report");
+}
+
 TEST(FlowText, Misses) {
   EXPECT_EQ(flow_miss_text({}), "pass");
   EXPECT_EQ(flow_miss_text({FlowMiss::Kind::kDrop, 0}), "drop");

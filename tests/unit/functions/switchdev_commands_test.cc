@@ -164,7 +164,7 @@ TEST_F(SwitchdevCommands, RulesThatMakeNoSense) {
   refused(action([](auto& a) { a.queue = 1; }), "a queue");
   refused(action([](auto& a) { a.rss_context = 1; }), "a context");
   refused(action([](auto& a) { a.reserved0 = 1; }), "reserved");
-  refused(action([](auto& a) { a.reserved[8] = 1; }), "reserved");
+  refused(action([](auto& a) { a.reserved[6] = 1; }), "reserved");
   refused(action([](auto& a) { a.meter = 1; }), "a meter without METER");
   refused(action([](auto& a) { a.edit = 1; }), "an edit without EDIT");
   const auto match = [](auto change) {
