@@ -19,7 +19,7 @@ constexpr uint16_t kOpcodes[] = {
     0x000, 0x001, 0x002, 0x010, 0x011, 0x012, 0x013, 0x100, 0x101, 0x102, 0x103, 0x110,
     0x111, 0x112, 0x113, 0x114, 0x118, 0x200, 0x201, 0x202, 0x203, 0x210, 0x211, 0x212,
     0x213, 0x220, 0x300, 0x301, 0x302, 0x303, 0x400, 0x401, 0x003, 0x014, 0x104, 0x105,
-    0x115, 0x116, 0x117, 0x310, 0x311, 0x312, 0x313, 0x318, 0x319, 0x402, 0x403};
+    0x115, 0x116, 0x117, 0x310, 0x311, 0x312, 0x313, 0x318, 0x319, 0x402, 0x403, 0x304};
 constexpr uint16_t kVfs = 2;
 
 /// A number that a command of before returned, or a small one.
@@ -173,6 +173,25 @@ Bytes switchdev_seed() {
                {index_of(VERNA_CMD_SET_VPORT_GROUP), {{8, 1 << 16}}}});
 }
 
+/// A rule of steering that ages, and its report. The PF's arena has the rule.
+Bytes ageing_seed() {
+  verna_flow_rule rule{};
+  rule.actions.idle_ms = 1;
+  constexpr size_t kUsed = offsetof(verna_flow_rule, actions.life_ms);
+  static_assert(kUsed % 2 == 0 && kUsed / 2 < 256);
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&rule);
+  Bytes out = {kUsed / 2};
+  out.insert(out.end(), bytes, bytes + kUsed);
+  out.insert(out.end(), {0, 0});
+  const auto append = [&out](const Bytes& step) {
+    out.insert(out.end(), step.begin(), step.end());
+  };
+  append(step_of(0, index_of(VERNA_CMD_ADD_FLOW), {{24, kArena}, {32, sizeof rule}}));
+  append({2, 255});  // time passes
+  append(step_of(0, index_of(VERNA_CMD_GET_AGED_FLOWS), {{8, kArena}, {16, 4096}}));
+  return out;
+}
+
 std::vector<Bytes> seeds() {
   std::vector<Bytes> out;
   for (uint8_t op = 0; op < std::size(kOpcodes); op++)
@@ -187,6 +206,7 @@ std::vector<Bytes> seeds() {
   out.push_back(
       seed(0, index_of(VERNA_CMD_ADD_FLOW), {{24, kArena}, {32, sizeof(verna_flow_rule)}}));
   out.push_back(switchdev_seed());
+  out.push_back(ageing_seed());
   return out;
 }
 
@@ -207,7 +227,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                        uint16_t fn) {
     bus.expect_faults();
     const uint64_t arena = bus.alloc(64 * 4096, "arena");
-    bus.fill(arena, in.bytes(in.byte()));
+    bus.fill(arena, in.bytes(2u * in.byte()));  // more than a rule has
     const verna::fuzz::Numbers numbers = {
         {rig.rc->qpn, rig.ud->qpn, rig.mr->key, rig.pd, rig.rc->send_cq->id}};
     senders.push_back({driver, fn, arena, numbers});
