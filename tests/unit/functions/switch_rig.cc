@@ -36,6 +36,20 @@ void Station::send(const Bytes& frame) {
   driver.publish(&txq->wq);
 }
 
+void Station::send_large(const Bytes& packet, uint16_t mss) {
+  verna_tx_desc desc{};
+  desc.addr = bus.alloc(packet.size(), "packet");
+  bus.fill(desc.addr, packet);
+  desc.len = static_cast<uint32_t>(packet.size());
+  desc.flags = VERNA_TX_F_EOP | VERNA_TX_F_TSO;
+  desc.csum_start = 34;
+  desc.mss = mss;
+  desc.hdr_len = 54;
+  desc.l3_offset = 14;
+  std::memcpy(bus.ptr(txq->wq.entry(txq->wq.prod++), sizeof desc), &desc, sizeof desc);
+  driver.publish(&txq->wq);
+}
+
 std::vector<Bytes> Station::received() {
   std::vector<Bytes> out;
   verna_cqe cqe;

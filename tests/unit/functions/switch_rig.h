@@ -26,6 +26,8 @@ class Station {
   void make_queues(uint32_t number);
   /// From its own address unless `frame` says otherwise.
   void send(const Bytes& frame);
+  /// A packet of TCP over IPv4 without options, which the card cuts into segments of `mss` bytes.
+  void send_large(const Bytes& packet, uint16_t mss);
   /// What has arrived since the last call. The buffers go back to the card.
   std::vector<Bytes> received();
   Bytes frame_to(const uint8_t (&dmac)[6], size_t len = 100, uint64_t seed = 1) const {
