@@ -94,15 +94,7 @@ struct FlowSteeringTest : EthRig {
     return where;
   }
   verna_flow_stats query(uint32_t id) {
-    const uint64_t addr = card.bus.alloc(sizeof(verna_flow_stats));
-    verna_cmd_query cmd{};
-    cmd.addr = addr;
-    cmd.len = sizeof(verna_flow_stats);
-    cmd.id = id;
-    EXPECT_TRUE(card.driver.execute(VERNA_CMD_QUERY_FLOW, cmd).ok());
-    verna_flow_stats stats;
-    std::memcpy(&stats, card.bus.ptr(addr, sizeof stats), sizeof stats);
-    return stats;
+    return card.driver.query<verna_flow_stats>(VERNA_CMD_QUERY_FLOW, id);
   }
 
   std::vector<RingHandle*> cqs;

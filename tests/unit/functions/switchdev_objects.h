@@ -33,15 +33,7 @@ struct ObjectsRig : SwitchdevRig {
     return static_cast<uint32_t>(reply.result);
   }
   verna_meter_stats stats(uint32_t meter) {
-    verna_meter_stats out{};
-    const uint64_t addr = card.bus.alloc(sizeof out, "meter");
-    verna_cmd_query command{};
-    command.addr = addr;
-    command.len = sizeof out;
-    command.id = meter;
-    EXPECT_EQ(card.driver.execute(VERNA_CMD_QUERY_METER, command).result, sizeof out);
-    std::memcpy(&out, card.bus.ptr(addr, sizeof out), sizeof out);
-    return out;
+    return card.driver.query<verna_meter_stats>(VERNA_CMD_QUERY_METER, meter);
   }
   /// So many packets a second, and a burst of as many.
   static verna_meter packets(uint64_t amount) {

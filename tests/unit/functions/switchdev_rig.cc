@@ -116,18 +116,6 @@ uint32_t SwitchdevRig::add(const Table& table, const Rule& rule, uint32_t priori
   return static_cast<uint32_t>(reply.result);
 }
 
-verna_flow_stats SwitchdevRig::query(uint32_t rule) {
-  verna_flow_stats stats{};
-  const uint64_t addr = card.bus.alloc(sizeof stats, "statistics");
-  verna_cmd_query command{};
-  command.addr = addr;
-  command.len = sizeof stats;
-  command.id = rule;
-  EXPECT_EQ(card.driver.execute(VERNA_CMD_QUERY_FLOW, command).result, sizeof stats);
-  std::memcpy(&stats, card.bus.ptr(addr, sizeof stats), sizeof stats);
-  return stats;
-}
-
 void SwitchdevRig::connect(const Station& from, const Station& to) {
   add({vport_of(from)}, Rule().dmac(to.address.mac).port(vport_of(to)));
 }

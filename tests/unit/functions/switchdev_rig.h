@@ -45,7 +45,9 @@ struct SwitchdevRig : SwitchRig {
   Reply try_add(const Table& table, const Rule& rule, uint32_t priority = 1);
   /// The number of a rule that must be taken.
   uint32_t add(const Table& table, const Rule& rule, uint32_t priority = 1);
-  verna_flow_stats query(uint32_t rule);
+  verna_flow_stats query(uint32_t rule) {
+    return card.driver.query<verna_flow_stats>(VERNA_CMD_QUERY_FLOW, rule);
+  }
   /// Frames to the address of `to` from any vport of `from` go there.
   void connect(const Station& from, const Station& to);
   /// Posts one frame that asks for a vport; `request` has more that it asks for.

@@ -12,6 +12,7 @@
 #include "hw/verna_regs.h"
 #include "nic.h"
 #include "support/clock.h"
+#include "support/fail.h"
 #include "support/host_buffer.h"
 
 namespace verna::test {
@@ -152,6 +153,21 @@ class MiniDriver {
     return execute(opcode, command);
   }
 
+  /// What the card answers to a query about an object; fails the test unless that is a whole T.
+  template <typename T>
+  T query(uint16_t opcode, uint32_t id) {
+    verna_cmd_query command{};
+    command.addr = bus_.alloc(sizeof(T), "answer");
+    command.len = sizeof(T);
+    command.id = id;
+    const Reply reply = execute(opcode, command);
+    if (!reply.ok() || reply.result != sizeof(T)) fail("a query was not answered");
+    T answer;
+    std::memcpy(&answer, bus_.ptr(command.addr, sizeof answer), sizeof answer);
+    bus_.release(command.addr);
+    return answer;
+  }
+
   /// Each fails the test if the card refuses. Handles stay where they are until the driver goes.
   RingHandle* create_eq(uint32_t id, uint8_t log_size, uint16_t vector,
                         const BufferShape& shape = {});
@@ -179,7 +195,7 @@ class MiniDriver {
                       QueuePair* qp);
   QueuePair* create_qp(const QpOptions& options, RingHandle* send_cq, RingHandle* recv_cq);
   Reply modify_qp(uint32_t qpn, uint8_t cur_state, uint32_t mask, const verna_qp_attr& attr);
-  verna_qp_attr query_qp(uint32_t qpn);
+  verna_qp_attr query_qp(uint32_t qpn) { return query<verna_qp_attr>(VERNA_CMD_QUERY_QP, qpn); }
   uint32_t post_send(QueuePair* qp, const SendWr& wr, bool ring = true);
   uint32_t post_recv(QueuePair* qp, const std::vector<verna_sge>& sges, bool ring = true);
 

@@ -111,20 +111,6 @@ Reply MiniDriver::modify_qp(uint32_t qpn, uint8_t cur_state, uint32_t mask,
   return execute(VERNA_CMD_MODIFY_QP, command);
 }
 
-verna_qp_attr MiniDriver::query_qp(uint32_t qpn) {
-  const uint64_t addr = bus_.alloc(sizeof(verna_qp_attr), "QP attributes");
-  verna_cmd_query command{};
-  command.addr = addr;
-  command.len = sizeof(verna_qp_attr);
-  command.id = qpn;
-  const Reply reply = execute(VERNA_CMD_QUERY_QP, command);
-  if (!reply.ok()) fail("QUERY_QP: status " + std::to_string(reply.status));
-  verna_qp_attr attr;
-  std::memcpy(&attr, bus_.ptr(addr, sizeof attr), sizeof attr);
-  bus_.release(addr);
-  return attr;
-}
-
 uint32_t MiniDriver::post_send(QueuePair* qp, const SendWr& wr, bool ring) {
   std::vector<uint8_t> entry(size_t{1} << qp->sq.log_stride, 0);
   verna_sq_wqe wqe{};
