@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <type_traits>
 
 namespace verna {
 
@@ -50,6 +51,15 @@ inline void store_be64(uint8_t* p, uint64_t v) { store_le(p, __builtin_bswap64(v
 template <typename T, size_t N>
 bool all_zero(const T (&values)[N]) {
   return std::all_of(std::begin(values), std::end(values), [](T v) { return v == 0; });
+}
+/// A structure of the contract, which has no padding.
+template <typename T>
+  requires std::is_class_v<T>
+bool all_zero(const T& record) {
+  static_assert(std::has_unique_object_representations_v<T>);
+  uint8_t bytes[sizeof record];
+  std::memcpy(bytes, &record, sizeof record);
+  return all_zero(bytes);
 }
 
 }  // namespace verna

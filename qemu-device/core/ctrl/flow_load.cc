@@ -17,12 +17,6 @@ uint16_t be16(const T& field) {
   return load_be16(reinterpret_cast<const uint8_t*>(&field));
 }
 
-template <typename T>
-bool is_zero(const T& value) {
-  const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
-  return std::all_of(bytes, bytes + sizeof value, [](uint8_t b) { return b == 0; });
-}
-
 bool load_rate(const verna_meter_rate& from, MeterRate* rate, uint64_t* burst) {
   if (!from.amount) return !from.ns && !from.burst;
   *rate = {from.amount, from.ns};
@@ -35,7 +29,7 @@ bool load_copies(const verna_flow_edit& from, size_t num_vports, FlowEdit* to) {
   to->num_copies = from.num_copies;
   for (size_t i = 0; i < FlowEdit::kMaxCopies; i++) {
     const verna_edit_copy& copy = from.copies[i];
-    if (i >= from.num_copies && !is_zero(copy)) return false;
+    if (i >= from.num_copies && !all_zero(copy)) return false;
     if (copy.vport >= num_vports || copy.changed > 1 || copy.reserved) return false;
     to->copies[i] = {copy.vport, copy.changed == 1};
   }
@@ -47,14 +41,14 @@ bool load_tags(const verna_flow_edit& from, FlowEdit* to) {
   to->pop_tags = from.num_pop;
   to->num_push = from.num_push;
   for (size_t i = 0; i < FlowEdit::kMaxTags; i++) {
-    if (i >= from.num_push && !is_zero(from.push[i])) return false;
+    if (i >= from.num_push && !all_zero(from.push[i])) return false;
     to->push[i] = {be16(from.push[i].tpid), be16(from.push[i].tci)};
   }
   return true;
 }
 
 bool load_rewrite(const verna_flow_edit& from, FlowEdit* to) {
-  if (!(from.flags & VERNA_EDIT_REWRITE)) return is_zero(from.value) && is_zero(from.mask);
+  if (!(from.flags & VERNA_EDIT_REWRITE)) return all_zero(from.value) && all_zero(from.mask);
   auto rewrite = std::make_unique<FlowRewrite>();
   rewrite->value = from.value;
   rewrite->mask = from.mask;
@@ -64,7 +58,7 @@ bool load_rewrite(const verna_flow_edit& from, FlowEdit* to) {
 
 bool load_encap(const verna_flow_edit& from, FlowEdit* to) {
   const verna_edit_encap& e = from.encap;
-  if (!(from.flags & VERNA_EDIT_ENCAP)) return is_zero(e);
+  if (!(from.flags & VERNA_EDIT_ENCAP)) return all_zero(e);
   const bool gre = e.kind == VERNA_FLOW_TUN_GRE;
   if (e.kind > VERNA_FLOW_TUN_GRE || e.flags & ~kEncapFlags || e.reserved) return false;
   if (gre && (e.dport || e.flags & VERNA_ENCAP_UDP_CSUM)) return false;
