@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "pkt/protocols.h"
 
@@ -30,9 +29,8 @@ uint16_t type_of(const uint8_t* frame) { return load_be16(frame + 12); }
 enum class Cast { kUnicast, kMulticast, kBroadcast };
 
 Cast cast_of(const uint8_t* frame) {
-  static constexpr uint8_t kBroadcast[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
   if (!(frame[0] & 1)) return Cast::kUnicast;
-  return std::memcmp(frame, kBroadcast, 6) == 0 ? Cast::kBroadcast : Cast::kMulticast;
+  return is_broadcast(frame) ? Cast::kBroadcast : Cast::kMulticast;
 }
 
 /// IEEE 802.3 30.3.1.1.23 and 24: a length field that is not the length, or no length at all.

@@ -9,6 +9,11 @@ namespace verna {
 inline constexpr uint32_t kMacAddressBytes = 12;  // both
 inline constexpr uint32_t kMacHeaderBytes = 14;
 inline constexpr uint32_t kVlanBytes = 4;
+/// Of six bytes, one of the addresses.
+inline bool is_broadcast(const uint8_t* mac) {
+  return std::all_of(mac, mac + 6, [](uint8_t b) { return b == 0xff; });
+}
+
 inline constexpr uint32_t kIpv4Bytes = 20;  // without options
 inline constexpr uint32_t kIpv6Bytes = 40;
 inline constexpr uint32_t kTcpBytes = 20;  // without options

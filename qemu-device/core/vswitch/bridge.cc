@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "pkt/protocols.h"
+
 namespace verna {
 namespace {
 
@@ -18,9 +20,6 @@ Mac mac_at(const uint8_t* bytes) {
 }
 
 bool is_group(const Mac& mac) { return mac[0] & 1; }
-bool is_broadcast(const Mac& mac) {
-  return std::all_of(mac.begin(), mac.end(), [](uint8_t b) { return b == 0xff; });
-}
 bool is_station(const Mac& mac) { return !is_group(mac) && mac != Mac{}; }
 /// 01-80-C2-00-00-00 to -0F: link protocols, which no bridge forwards.
 bool is_reserved(const Mac& mac) {
@@ -127,7 +126,7 @@ Bridge::Status Bridge::configure(uint16_t port, const BridgePortConfig& config) 
 Bridge::Status Bridge::add_address(uint16_t port, const Mac& mac) {
   if (!is_function(port) || (!is_group(mac) && !is_station(mac))) return Status::kInvalid;
   Port& p = ports_[port];
-  if (is_broadcast(mac) || owns(p, mac) || contains(p.groups, mac)) return Status::kOk;
+  if (is_broadcast(mac.data()) || owns(p, mac) || contains(p.groups, mac)) return Status::kOk;
   if (!is_group(mac) && !p.config.trusted) return Status::kNotTrusted;
   if (p.unicast.size() + p.groups.size() >= (port == kPfPort ? kMaxPfAddresses : kMaxAddresses))
     return Status::kNoResource;
@@ -262,7 +261,7 @@ VportSet Bridge::group_targets(const Mac& to, uint16_t vlan) const {
   targets.set(kUplink);
   for (uint16_t port = kPfPort; port < end_; port++) {
     const Port& p = ports_[port];
-    const bool wanted = is_broadcast(to) || p.all_multicast || contains(p.groups, to);
+    const bool wanted = is_broadcast(to.data()) || p.all_multicast || contains(p.groups, to);
     if (wanted && takes_part(port, vlan)) targets.set(port);
   }
   return targets;

@@ -5,6 +5,7 @@
 
 #include "hw/verna_eth.h"
 #include "mac/frame_counters.h"
+#include "pkt/protocols.h"
 
 namespace verna {
 namespace {
@@ -47,10 +48,6 @@ void write_frame(const PacketView& frame, const TagChange& change, uint16_t tci,
 verna_vport_counter counter_of(FlowVerdict::Why why) {
   if (why == FlowVerdict::Why::kMeter) return VERNA_VPORT_tx_drop_meter;
   return why == FlowVerdict::Why::kEdit ? VERNA_VPORT_tx_drop_edit : VERNA_VPORT_tx_drop_rule;
-}
-
-bool is_broadcast(const uint8_t* mac) {
-  return std::all_of(mac, mac + 6, [](uint8_t b) { return b == 0xff; });
 }
 
 verna_vport_counter counter_of(BridgeDrop drop) {
