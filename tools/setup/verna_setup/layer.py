@@ -45,7 +45,8 @@ def compile_bpf(sdk: Path, log: Log, target: Path) -> None:
 def install_agent(sdk: Path, log: Log, tree: Path) -> None:
     folder = tree / "usr/lib/verna"
     folder.mkdir(parents=True)
-    shutil.copy(GUEST / "init", folder)
+    for script in ("init", "name"):
+        shutil.copy(GUEST / script, folder)
     (tree / "etc/modprobe.d").mkdir(parents=True)
     shutil.copy(GUEST / "modprobe.conf", tree / "etc/modprobe.d/verna-guest.conf")
     (tree / "etc/udev/rules.d").mkdir(parents=True)

@@ -20,7 +20,10 @@
 #include <sys/reboot.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <linux/random.h>
 
 #define PORT "/dev/virtio-ports/verna.agent"
 #define MAX_FRAME (1u << 20)
@@ -33,6 +36,7 @@ enum frame_type {
 	FRAME_INPUT = 3, /* bytes for its standard input; none: end of file */
 	FRAME_KILL = 4, /* u32 signal, for the command's whole session */
 	FRAME_RESIZE = 5, /* u32 rows, u32 columns */
+	FRAME_RESUME = 6, /* struct resume; the answer is another FRAME_HELLO */
 	/* guest to host */
 	FRAME_HELLO = 16, /* the guest is up */
 	FRAME_OUT = 17,
@@ -44,6 +48,13 @@ struct header {
 	uint32_t length;
 	uint32_t id;
 	uint32_t type;
+};
+
+/* What a machine that was saved must learn before it goes on, and others with the same memory. */
+struct resume {
+	uint64_t seconds; /* of the time of day */
+	uint64_t nanoseconds;
+	uint8_t entropy[32];
 };
 
 /* One running command. `in` has bytes from the host that the command has not read yet. */
@@ -237,6 +248,31 @@ static void pull_output(struct command *c, int *fd, uint32_t type, int budget)
 	}
 }
 
+/* Sets the clock, and makes the kernel's random numbers others than those of its twins. */
+static void resume(const char *data, uint32_t length)
+{
+	union {
+		struct rand_pool_info head;
+		char room[sizeof(struct rand_pool_info) + sizeof(((struct resume *)0)->entropy)];
+	} pool;
+	struct resume r;
+	int random;
+
+	if (length != sizeof(r))
+		return;
+	memcpy(&r, data, sizeof(r));
+	clock_settime(CLOCK_REALTIME, &(struct timespec){ .tv_sec = (time_t)r.seconds,
+							   .tv_nsec = (long)r.nanoseconds });
+	pool.head.entropy_count = 8 * sizeof(r.entropy);
+	pool.head.buf_size = sizeof(r.entropy);
+	memcpy(pool.head.buf, r.entropy, sizeof(r.entropy));
+	random = open("/dev/urandom", O_RDWR | O_CLOEXEC);
+	if (random < 0 || ioctl(random, RNDADDENTROPY, &pool) || ioctl(random, RNDRESEEDCRNG))
+		perror("verna-agent: /dev/urandom");
+	close(random);
+	send_frame(0, FRAME_HELLO, "", 0);
+}
+
 static void handle(const struct header *h, char *data)
 {
 	struct command *c = find(h->id);
@@ -246,6 +282,8 @@ static void handle(const struct header *h, char *data)
 	memcpy(word, data, h->length < sizeof(word) ? h->length : sizeof(word));
 	if (h->type == FRAME_EXEC || h->type == FRAME_EXEC_TTY)
 		start(h->id, data, h->type == FRAME_EXEC_TTY);
+	else if (h->type == FRAME_RESUME)
+		resume(data, h->length);
 	else if (!c)
 		return; /* it ended while the frame was on its way */
 	else if (h->type == FRAME_INPUT)

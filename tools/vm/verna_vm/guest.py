@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 
 from . import accel as accelerators
-from . import apic, tsc
+from . import apic, snapshot, tsc
 from .agent import Agent, CommandFailed, GuestGone, Process, Result, shell_quote
 from .devices import Card, Nic
 from .launch import artefacts, die_with_parent, patience, program, with_sdk
-from .qmp import Qmp
+from .qmp import Qmp, QmpError
 
 # The second half is for hosts with more to run than cores: a vCPU may stand still for seconds, and
 # then the timer check panics, the clock is called unstable, and watchdogs bark at nothing.
@@ -23,6 +23,18 @@ KERNEL_OPTIONS = ("console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off audit
                   "rcupdate.rcu_cpu_stall_timeout=120 sysrq_always_enabled=1")
 SLOW_BOOT = 30  # seconds after which it is asked whether an interrupt was lost
 SPARE_PORTS = 2  # empty root ports, for devices that a test plugs in later
+LEAST_PORTS = 4  # so that guests with few devices are of one make, and go on from one snapshot
+PORT_MEMORY = "16M"  # addresses behind each: firmware knows nothing of what is plugged in later
+ENTROPY = 32  # bytes that make a guest's random numbers its own
+
+# What a guest that was saved has to learn: its name, and what was plugged in since.
+GO_ON = """/usr/lib/verna/name {name}
+for try in $(seq 600); do
+	set -- /sys/devices/pci0000:00/0000:00:0[4-7].*/0000:*
+	[ -e "$1" ] && [ $# -ge {devices} ] && break
+	sleep 0.05
+done
+udevadm settle"""
 
 # What no guest may have in its kernel log; the text of some of these is a driver's own. A fault of
 # a process ("traps: NAME[1] general protection fault ip:") is seen by who waits for that process.
@@ -45,7 +57,8 @@ class Guest:
     def __init__(self, name: str, folder: Path, *, memory: str = "1G", cpus: int = 1,
                  devices: list[Card | Nic] | None = None, extra: list[str] | None = None,
                  append: str = "", iommu: bool = False, netns: str = "",
-                 kernel: str = "", root: Path | None = None, layers: list[Path] | None = None):
+                 kernel: str = "", root: Path | None = None, layers: list[Path] | None = None,
+                 from_snapshot: bool = False):
         self.name, self.folder = name, folder
         self.memory, self.cpus = memory, cpus
         self.devices: list[Card | Nic] = list(devices or [])
@@ -53,25 +66,30 @@ class Guest:
         self.kernel = kernel  # its name, see tools/setup; "" is the one that VERNA_KERNEL asks for
         self.root, self.layers = root, list(layers or [])  # another userland; more disks
         self.netns = netns  # of the host, in which QEMU runs; its taps are there
+        self.from_snapshot = from_snapshot  # under TCG: no boot of its own if one like it booted
         self.console = folder / f"{name}.console.log"
         self.accel = ""
         self.agent: Agent | None = None
         self._qemu: subprocess.Popen | None = None
         self._qmp: Qmp | None = None
         self._keys: int | None = None  # the console's input
+        self._settling: Process | None = None  # what a guest from a snapshot does first
         self.booted_in = 0.0
+        self.went_on = False  # from a snapshot
         self.boots_lost: list = []  # what blocked_interrupts() said when it was booted anew
         self._ended_by_us = False
+        self._ports: list[str] | None = None  # options of root ports, if not by its devices
+        self._filling: Path | None = None  # the snapshot that it is to become
         self.console.unlink(missing_ok=True)
 
     # --- life
 
-    def _machine_arguments(self, setup: dict) -> list[str]:
+    def _machine_arguments(self, setup: dict, state: Path | None) -> list[str]:
         split = "kernel-irqchip=split," if self.accel == "kvm" and self.iommu else ""
         return ["-name", f"{self.name},debug-threads=on", "-accel", self.accel,
                 "-M", f"q35,{split}sata=off,smbus=off,i8042=off,vmport=off,memory-backend=ram",
                 "-cpu", accelerators.cpu(self.accel),
-                "-object", f"memory-backend-memfd,id=ram,size={self.memory},share=on",
+                *snapshot.memory_arguments(state or self._filling, self.memory, bool(state)),
                 "-m", self.memory, "-smp", str(self.cpus), "-nodefaults", "-nographic",
                 "-no-reboot", "-serial", "chardev:console",
                 "-chardev", f"file,id=console,path={self.console},append=on,"
@@ -94,8 +112,11 @@ class Guest:
             os.close(self._keys)
             self._keys = None
 
+    def _layers(self, setup: dict) -> list[Path | str]:
+        return [self.root or setup["root"], setup["modules"], setup["layer"], *self.layers]
+
     def _disk_arguments(self, setup: dict) -> list[str]:
-        layers = [self.root or setup["root"], setup["modules"], setup["layer"], *self.layers]
+        layers = self._layers(setup)
         result = ["-append", f"{KERNEL_OPTIONS} {tsc.kernel_option(self.accel)} "
                   f"guest.layers={len(layers)} guest.name={self.name} {self.append}"]
         for index, layer in enumerate(layers):
@@ -110,16 +131,61 @@ class Guest:
                 "-device", "virtserialport,chardev=agent,name=verna.agent",
                 "-chardev", f"socket,id=qmp,fd={qmp_fd}", "-mon", "chardev=qmp,mode=control"]
 
-    def _device_arguments(self) -> list[str]:
+    def ports(self) -> list[str]:
+        """The options of its root ports, in the order of their numbers."""
+        if self._ports is not None:
+            return self._ports
+        made = [device.port_options for device in self.devices]
+        return made + [""] * max(SPARE_PORTS, LEAST_PORTS - len(made))
+
+    def _port_arguments(self) -> list[str]:
         result = ["-device", "intel-iommu,intremap=on,caching-mode=on"] if self.iommu else []
-        for index in range(len(self.devices) + SPARE_PORTS):
-            options = self.devices[index].port_options if index < len(self.devices) else ""
+        for index, options in enumerate(self.ports()):
             result += ["-device", f"pcie-root-port,id=rp{index},chassis={index + 1},"
-                       f"slot={index + 1},addr={4 + index // 8:#x}.{index % 8},multifunction=on"
-                       f"{options}"]
-        for index, device in enumerate(self.devices):
-            result += device.arguments(index, f"rp{index}")
+                       f"slot={index + 1},addr={4 + index // 8:#x}.{index % 8},multifunction=on,"
+                       f"mem-reserve={PORT_MEMORY}{options}"]
         return result
+
+    def _device_arguments(self) -> list[str]:
+        return [word for index, device in enumerate(self.devices)
+                for word in device.arguments(index, f"rp{index}")]
+
+    # --- going on from a snapshot
+
+    def _snapshot(self, setup: dict) -> Path | None:
+        """Where the guest goes on from; None if it is to boot."""
+        if not self.from_snapshot or self.accel != "tcg" or self.extra:
+            return None
+        name = snapshot.key([*program(setup), *self._make_of(setup)], Path(setup["qemu"]))
+        return snapshot.find(Path(setup["cache"]) / "snapshots", name, self._make_snapshot)
+
+    def _make_of(self, setup: dict) -> list[str]:
+        """What guests have in common that can go on from one snapshot; this file is what makes a
+        command line of it."""
+        return [Path(__file__).read_text(), self.memory, str(self.cpus), self.append,
+                accelerators.cpu(self.accel), str(self.iommu), *self.ports(), setup["vmlinuz"],
+                setup["initramfs"], *map(str, self._layers(setup))]
+
+    def _make_snapshot(self, folder: Path) -> None:
+        like = Guest("snapshot", folder, memory=self.memory, cpus=self.cpus, append=self.append,
+                     iommu=self.iommu, kernel=self.kernel, root=self.root, layers=self.layers)
+        like.accel, like._ports, like._filling = self.accel, self.ports(), folder
+        try:
+            like.start()
+            snapshot.save(like._qmp, folder)
+        finally:
+            like.stop()
+
+    def _go_on(self, state: Path, devices: list[str]) -> None:
+        """Loads the snapshot, plugs the devices in and lets the guest run."""
+        snapshot.load(self._qmp, state)
+        plugs = [devices[at + 1] for at, word in enumerate(devices) if word == "-device"]
+        for words in plugs:
+            if error := self.hmp(f"device_add {words}"):
+                raise QmpError(f"device_add {words}: {error}")
+        self.agent.resume(time.time_ns(), os.urandom(ENTROPY))
+        self._qmp.command("cont")
+        self._settling = self.popen(GO_ON.format(name=self.name, devices=len(plugs)))
 
     def start(self, wait: bool = True) -> "Guest":
         """Starts QEMU; returns when the guest's agent answers, unless told not to wait."""
@@ -127,12 +193,18 @@ class Guest:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.accel = self.accel or accelerators.choose(setup)
         self._started = time.monotonic()
+        state = self._snapshot(setup)
+        self.went_on = state is not None
         ours, theirs = zip(socket.socketpair(), socket.socketpair())
         fds = [end.fileno() for end in theirs]
         # The intel-iommu device must stand before the devices that it translates for.
-        command = [*program(setup), *self._machine_arguments(setup), *self._device_arguments(),
+        devices = self._device_arguments()
+        backends = [words for pair in zip(devices[::2], devices[1::2]) if pair[0] != "-device"
+                    for words in pair]
+        command = [*program(setup), *self._machine_arguments(setup, state),
+                   *self._port_arguments(), *(backends if state else devices),
                    *self._disk_arguments(setup), *self._plumbing_arguments(*fds), *self.extra]
-        self._ended_by_us = False
+        self._ended_by_us, self._settling = False, None
         self._open_keyboard()
         if self.netns:
             command = ["ip", "netns", "exec", self.netns, *command]
@@ -145,10 +217,13 @@ class Guest:
         self.agent = Agent(self.name, ours[0], patience(self.kernel))
         try:
             self._qmp = Qmp(ours[1])
+            if state:
+                self._go_on(state, devices)
         except Exception as error:
             self.kill()
             self._ended_by_us = True  # that it ended by itself is what the caller hears now
-            raise GuestGone(f"guest {self.name}: QEMU did not start: {self.qemu_log()}") from error
+            raise GuestGone(f"guest {self.name}: QEMU did not start: {error}; "
+                            f"{self.qemu_log()}") from error
         if wait:
             self.wait_ready()
         return self
@@ -171,6 +246,8 @@ class Guest:
                 self.ask_kernel()
                 raise TimeoutError(f"guest {self.name} did not boot within {timeout:g} s; "
                                    f"{self.last_words()}")
+        if self._settling:
+            self._settling.wait(timeout).check()
         self.booted_in = time.monotonic() - self._started
         return self
 

@@ -18,12 +18,13 @@ OUI = "52:54:00"
 
 class Topology:
     """Guests and wires; as a context manager it ends all guests on the way out. `kernel` is that
-    of all its guests: stock, 7 or debug (default: VERNA_KERNEL, or else stock)."""
+    of all its guests: stock, 7 or debug (default: VERNA_KERNEL, or else stock). With
+    `from_snapshot` guests of a make that booted once do not boot again; see snapshot.py."""
 
-    def __init__(self, folder: str | Path, kernel: str = ""):
+    def __init__(self, folder: str | Path, kernel: str = "", from_snapshot: bool = False):
         self.folder = Path(folder).absolute()
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.kernel = kernel
+        self.kernel, self.from_snapshot = kernel, from_snapshot
         self.guests: list[Guest] = []
         self._sockets = Path(tempfile.mkdtemp(prefix="verna-"))
         self._macs = itertools.count(1)
@@ -38,7 +39,8 @@ class Topology:
 
     def guest(self, name: str, **options) -> Guest:
         """A guest that is not started yet; options are those of Guest."""
-        made = Guest(name, self.folder, **({"kernel": self.kernel} | options))
+        ours = {"kernel": self.kernel, "from_snapshot": self.from_snapshot}
+        made = Guest(name, self.folder, **(ours | options))
         self.guests.append(made)
         return made
 
