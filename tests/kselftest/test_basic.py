@@ -11,7 +11,7 @@ from verna_vm import Topology
 def lane(repo, setup_paths):
     """One guest for all of them."""
     from verna_setup import kselftest
-    with Topology(repo / "build/test/kselftest") as net:
+    with Topology(repo / "build/test/kselftest", from_snapshot=True) as net:
         lane = Lane(net, kselftest.build())
         lane.boot()
         yield lane

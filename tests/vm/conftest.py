@@ -2,6 +2,7 @@
 """Guests for tests. A warning or a splat in a guest's kernel log fails the test that had it."""
 
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -66,13 +67,22 @@ def fail_on_trouble(net: Topology, allowed: list[str]) -> None:
         pytest.fail("memory that verna lost:\n" + "\n".join(lost))
 
 
-@pytest.fixture
-def topology(request, repo, setup_paths):
-    """A topology without guests; what the test adds to it ends with the test."""
-    with Topology(folder_for(request, repo)) as net:
+@contextmanager
+def lab(request, repo):
+    """A topology without guests, whose logs are in the test's folder; trouble in its guests fails
+    the test. They go on from a snapshot, but in a module that says BOOT = True."""
+    boot = getattr(request.module, "BOOT", False)
+    with Topology(folder_for(request, repo), from_snapshot=not boot) as net:
         yield net
         allowed = [m.args[0] for m in request.node.iter_markers("allow_trouble")]
         fail_on_trouble(net, allowed)
+
+
+@pytest.fixture
+def topology(request, repo, setup_paths):
+    """A topology without guests; what the test adds to it ends with the test."""
+    with lab(request, repo) as net:
+        yield net
 
 
 def ends_of(a: Guest, b: Guest, subnet: int = 7) -> tuple[End, End]:
@@ -84,33 +94,29 @@ def ends_of(a: Guest, b: Guest, subnet: int = 7) -> tuple[End, End]:
 @pytest.fixture(scope="module")
 def uneven_guests(request, repo, setup_paths):
     """As two_guests, but the first one has two processors, so two channels."""
-    with Topology(folder_for(request, repo)) as net:
+    with lab(request, repo) as net:
         a, b = net.guest("a", cpus=2), net.guest("b")
         net.link(a, b)
         net.start()
         yield ends_of(a, b)
-        fail_on_trouble(net, [])
 
 
 @pytest.fixture(scope="module")
 def machines(request, repo, setup_paths):
     """Guest a has a card with VFs, guest b one without; on a link."""
-    with Topology(folder_for(request, repo)) as net:
+    with lab(request, repo) as net:
         a, b = net.guest("a", cpus=2), net.guest("b")
         card, _ = net.link(a, b)
         card.properties = {"vfs": VFS, "vf-vectors": 3}
         net.start()
         yield ends_of(a, b)
-        fail_on_trouble(net, [])
 
 
 @pytest.fixture(scope="module")
 def two_guests(request, repo, setup_paths):
     """Two running guests with linked cards, shared by a module; leave them as you found them."""
-    with Topology(folder_for(request, repo)) as net:
+    with lab(request, repo) as net:
         a, b = net.guest("a"), net.guest("b")
         net.link(a, b)
         net.start()
         yield ends_of(a, b)
-        allowed = [m.args[0] for m in request.node.iter_markers("allow_trouble")]
-        fail_on_trouble(net, allowed)

@@ -9,9 +9,8 @@ import time
 
 import pytest
 from bench import perftest
-from conftest import ends_of, fail_on_trouble, folder_for
+from conftest import ends_of, lab
 from helpers import carrier, ethtool_stats, ping, reachable, wait_until
-from verna_vm import Topology
 
 SECONDS = int(os.environ.get("VERNA_STRESS_SECONDS", "15"))
 
@@ -55,14 +54,13 @@ print(counts)
 
 @pytest.fixture(scope="module")
 def ends(request, repo, setup_paths):
-    with Topology(folder_for(request, repo)) as net:
+    with lab(request, repo) as net:
         a, b = net.guest("a"), net.guest("b", cpus=2)
         net.link(a, b)
         net.start()
         pair = ends_of(a, b)
         reachable(*pair)
         yield pair
-        fail_on_trouble(net, [])
 
 
 def traffic(a, b, seconds: int, words: str = ""):

@@ -120,6 +120,22 @@ def test_hot_plug_and_a_killed_guest_starts_again(topology):
     assert not guest.run("test -e /was-here").ok
 
 
+def test_guests_from_one_snapshot_differ(topology):
+    """Each has its own name and random numbers, the time of day, and the cards it was given."""
+    a, b = topology.guest("a"), topology.guest("b")
+    topology.link(a, b)
+    topology.ethernet(a, b, "igb")
+    topology.start()
+    if not all(guest.went_on for guest in (a, b)):
+        pytest.skip("guests boot here")
+    for guest in (a, b):
+        assert guest.run("hostname; getent hosts $(hostname)").out.split()[0] == guest.name
+        assert abs(float(guest.run("date +%s.%N").out) - time.time()) < 5
+        assert [guest.netdev(driver) for driver in ("verna", "igb")]
+        assert guest.rdma(guest.netdev("verna"))
+    assert len({guest.run("head -c 16 /dev/urandom | base64").out for guest in (a, b)}) == 2
+
+
 def test_trouble_is_seen(topology):
     guest = topology.guest("oops").start()
     assert guest.trouble() == []

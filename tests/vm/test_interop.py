@@ -8,9 +8,8 @@ The capture of the card's port is decoded by tshark and its ICRCs are computed a
 import pytest
 from bench import perftest
 from captures import icrc_check, tshark
-from conftest import End, fail_on_trouble, folder_for
+from conftest import End, lab
 from helpers import RXE_TIME, rdma_side, reachable
-from verna_vm import Topology
 
 TOOLS = [
     ("ib_send_bw", f"-s 65536 -n 40 {RXE_TIME}"), ("ib_write_bw", f"-s 65536 -n 40 {RXE_TIME}"),
@@ -25,11 +24,10 @@ TOOLS = [
 @pytest.fixture(scope="module")
 def mixed(request, repo, setup_paths):
     """A card in guest a, rxe in guest b, and the card's capture file."""
-    folder = folder_for(request, repo)
-    with Topology(folder) as net:
+    with lab(request, repo) as net:
         a, b = net.guest("a"), net.guest("b")
         card, _ = net.ethernet(a, b, "verna", "virtio-net-pci")
-        card.pcap = str(folder / "card.pcap")
+        card.pcap = str(net.folder / "card.pcap")
         net.start()
         ours = End(a, "10.0.8.1", "fd00:8::1").configure()
         theirs = End(b, "10.0.8.2", "fd00:8::2").configure("virtio_net")
@@ -38,7 +36,6 @@ def mixed(request, repo, setup_paths):
         theirs.rdma = "rxe0"
         reachable(ours, theirs)
         yield ours, theirs, card.pcap
-        fail_on_trouble(net, [])
 
 
 @pytest.mark.parametrize("tool, options", TOOLS)

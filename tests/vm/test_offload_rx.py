@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
-from conftest import End, ends_of, fail_on_trouble, folder_for
+from conftest import End, ends_of, lab
 from helpers import carrier, ethtool_stats, reachable, wait_until
-from verna_vm import Topology
 
 RAW = "/usr/local/lib/verna-tests/rawnet.py"
 FILE_MIB = 16
@@ -19,7 +18,7 @@ FAR = "10.0.8.1"
 
 @pytest.fixture(scope="module")
 def net(request, repo, setup_paths):
-    with Topology(folder_for(request, repo)) as topology:
+    with lab(request, repo) as topology:
         a, b = topology.guest("a"), topology.guest("b")
         topology.link(a, b)
         topology.link(a, b)
@@ -36,7 +35,6 @@ def net(request, repo, setup_paths):
                   f"dd if=/dev/urandom of=/tmp/in bs=1M count={FILE_MIB} status=none", check=True)
         reachable(*pair)
         yield SimpleNamespace(a=pair[0], b=pair[1], folder=topology.folder)
-        fail_on_trouble(topology, [])
 
 
 def mac(end: End, netdev: str = "") -> bytes:

@@ -6,9 +6,8 @@ import json
 import struct
 
 import pytest
-from conftest import ends_of, fail_on_trouble, folder_for
+from conftest import ends_of, lab
 from helpers import ethtool_stats, reachable, wait_until
-from verna_vm import Topology
 
 LIB = "/usr/local/lib/verna-tests"
 MARK = 0x88b6
@@ -63,17 +62,15 @@ SEGMENTS = [5, 3, 13, 6, 31, 2] * 2
 @pytest.fixture(scope="module")
 def net(request, repo, setup_paths):
     """Two linked guests; the first one's card writes a capture."""
-    folder = folder_for(request, repo)
-    with Topology(folder) as topology:
+    with lab(request, repo) as topology:
         a, b = topology.guest("a"), topology.guest("b")
         card, _ = topology.link(a, b)
-        card.pcap = str(folder / "a.pcap")
+        card.pcap = str(topology.folder / "a.pcap")
         topology.start()
         pair = ends_of(a, b)
         reachable(*pair)
         pair[0].pcap = card.pcap
         yield pair
-        fail_on_trouble(topology, [])
 
 
 def features(end) -> dict[str, str]:

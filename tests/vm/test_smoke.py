@@ -5,6 +5,8 @@ import re
 
 from helpers import ethtool_stats, ping, rdma_side
 
+BOOT = True  # what is found at boot is looked at
+
 
 def test_drivers_load_by_themselves(two_guests):
     for end in two_guests:

@@ -4,8 +4,8 @@
 import itertools
 
 import pytest
-from conftest import fail_on_trouble, folder_for
-from verna_vm import Guest, Topology
+from conftest import lab
+from verna_vm import Guest
 
 MODELS = {"virtio-net-pci": "virtio_net", "igb": "igb", "vmxnet3": "vmxnet3"}
 BYTES = 3 << 20
@@ -24,13 +24,12 @@ MUST_HAVE = {"tx on": "tx-checksumming: on", "tso on": "tcp-segmentation-offload
 @pytest.fixture(scope="module")
 def strangers(request, repo, setup_paths):
     """Guest a has a verna card for each stranger in guest b; each pair has a subnet of its own."""
-    with Topology(folder_for(request, repo)) as net:
+    with lab(request, repo) as net:
         a, b = net.guest("a"), net.guest("b")
         for model in MODELS:
             net.ethernet(a, b, "verna", model)
         net.start()
         yield a, b, prepare(a, b)
-        fail_on_trouble(net, [])
 
 
 def prepare(a: Guest, b: Guest) -> str:

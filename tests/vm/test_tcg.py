@@ -3,8 +3,7 @@
 
 import os
 
-from conftest import fail_on_trouble, folder_for
-from verna_vm import Topology
+from conftest import lab
 
 SECONDS = int(os.environ.get("VERNA_STRESS_SECONDS", "15"))
 # CPU 0 switches the static key of packet time stamps, CPU 1 runs through its branches.
@@ -41,10 +40,9 @@ print(count)
 
 def test_code_is_patched_while_it_runs(request, repo, setup_paths):
     """qemu-device/qom/patches/0002: without it a guest lives for 40 s or so of this."""
-    with Topology(folder_for(request, repo)) as net:
+    with lab(request, repo) as net:
         guest = net.guest("a", cpus=2)
         net.start()
         guest.push(TOGGLE.encode(), "/tmp/toggle.py")
         done = guest.run(f"python3 /tmp/toggle.py {SECONDS}", timeout=SECONDS + 60, check=True)
         assert int(done.out) > SECONDS
-        fail_on_trouble(net, [])

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 import pytest
 from bench import perftest
 from captures import icrc_check, tshark
-from conftest import End, fail_on_trouble, folder_for
+from conftest import End, lab
 from helpers import RXE_TIME, hw_counter, ping, rdma_side, reachable
-from verna_vm import Topology
 from verna_vm.agent import CommandFailed
 
 VID = 5
@@ -44,12 +43,11 @@ def on_vlan(ends: tuple[End, End], subnet: int, vid: int = VID) -> tuple[End, En
 @pytest.fixture(scope="module")
 def net(request, repo, setup_paths):
     """Guest a: a card on the link and one on the wire. Guest b: a card on the link, rxe."""
-    folder = folder_for(request, repo)
-    with Topology(folder) as topology:
+    with lab(request, repo) as topology:
         a, b = topology.guest("a"), topology.guest("b")
         linked, _ = topology.link(a, b)
         wired, _ = topology.ethernet(a, b, "verna", "virtio-net-pci")
-        linked.pcap, wired.pcap = str(folder / "link.pcap"), str(folder / "wire.pcap")
+        linked.pcap, wired.pcap = str(topology.folder / "link.pcap"), str(topology.folder / "wire.pcap")
         topology.start()
         link = End(a, "10.0.21.1", "fd00:21::1").configure(), \
             End(b, "10.0.21.2", "fd00:21::2").configure()
@@ -62,7 +60,6 @@ def net(request, repo, setup_paths):
         for pair in (made.link, made.wire):
             reachable(*pair)
         yield made
-        fail_on_trouble(topology, [])
 
 
 def between(net: Net, joined: str, server: int) -> tuple[End, End]:

@@ -9,9 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 from bench import perftest
-from conftest import ends_of, fail_on_trouble, folder_for
+from conftest import ends_of, lab
 from helpers import ethtool_stats, ping, reachable, wait_until
-from verna_vm import Topology
 from verna_vm.launch import patience
 
 LIB = "/usr/local/lib/verna-tests"
@@ -21,7 +20,7 @@ BROADCAST = "ff:ff:ff:ff:ff:ff"
 @pytest.fixture(scope="module")
 def ends(request, repo, setup_paths):
     """Two guests with two wires between them; `a.other` and `b.other` are on the second."""
-    with Topology(folder_for(request, repo)) as net:
+    with lab(request, repo) as net:
         a, b = net.guest("a"), net.guest("b", cpus=2)
         net.link(a, b)
         net.link(a, b)
@@ -35,7 +34,6 @@ def ends(request, repo, setup_paths):
             end.run(f"ip link set {end.other} up", check=True)
         reachable(*pair)
         yield pair
-        fail_on_trouble(net, [])
 
 
 def mac(end, netdev: str = "") -> str:
