@@ -9,6 +9,8 @@
 #                    endpoint: eth0 here and eth1 there up, with addresses, and they answer
 #                    merge:    the same, and frames wait long for others to be merged with
 #                    warm:     as endpoint, and each queue had an interrupt
+#                    switch:   the VFs of the only card as hosts h1, h2 ..., beside them swp1,
+#                              swp2 ..., their representors; nobody else's rules are in the card
 # cards.sh rebind    unbinds and binds the driver: whatever was changed is gone
 set -u
 : "${LOCAL_V4:=}" "${LOCAL_V6:=}" "${REMOTE_V4:=}" "${REMOTE_V6:=}" "${LOCAL_PREFIX_V6:=}"
@@ -103,8 +105,34 @@ rebind() {
 	name
 }
 
+switch() {
+	local card n path
+	local mode="devlink dev eswitch set pci/"
+	card=$(cards | head -n 1) # the PF; then its VFs
+	$mode"$card" mode legacy && echo 0 >"/sys/bus/pci/devices/$card/sriov_numvfs" &&
+		cat "/sys/bus/pci/devices/$card/sriov_totalvfs" \
+			>"/sys/bus/pci/devices/$card/sriov_numvfs" &&
+		$mode"$card" mode switchdev || return
+	udevadm settle
+	for path in "/sys/bus/pci/devices/$card"/net/*; do
+		ip link set dev "${path##*/}" up
+		n=$(cat "$path/phys_port_name")
+		case $n in pf0vf*) rename "${path##*/}" "swp$((${n#pf0vf} + 1))" ;; esac
+	done
+	for path in "/sys/bus/pci/devices/$card"/virtfn*; do
+		n=${path##*virtfn}
+		path=$(echo "$path"/net/*)
+		rename "${path##*/}" "h$((n + 1))"
+	done
+}
+
+rename() {
+	ip link set dev "$1" down && ip link set dev "$1" name "$2" &&
+		ethtool -K "$2" hw-tc-offload on
+}
+
 case $1 in
-name | rebind) "$1" ;;
+name | rebind | switch) "$1" ;;
 pair) home ;;
 idle) home && away ;;
 up) home && away && up ;;

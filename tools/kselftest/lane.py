@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The guest that the tests run in: two cards on one link, the second one the remote end."""
+"""The guests that the tests run in: one has two cards on a link, the second one the remote end; the
+other one has a card with VFs in switchdev mode."""
 
 import re
 import time
@@ -11,12 +12,14 @@ from pathlib import Path
 from verna_vm import CommandFailed, Guest, GuestGone, Topology
 
 from . import ktap
-from .suite import PAIR, Unit
+from .suite import PAIR, SWITCH, Unit
 
 FOLDER = "/usr/libexec/kselftests"
 REMOTE = "ns-remote"  # as cards.sh has it
 CPUS = 10  # RPS wants two CPUs without a queue's interrupt, and toeplitz.py leaves eight queues
 MEMORY = "4G"
+VFS = 3  # tc_police.sh has three hosts
+HOSTS = ("h1", "swp1", "swp2", "h2", "swp3", "h3")  # as the scripts want them, named by cards.sh
 # Not those of a simulated device (192.0.2, 2001:db8::), which tests give to tunnels between them.
 ADDRESSES = {"LOCAL_V4": "203.0.113.1", "REMOTE_V4": "203.0.113.2",
              "LOCAL_V6": "2001:db8:1::1", "REMOTE_V6": "2001:db8:1::2",
@@ -49,24 +52,32 @@ class Run:
 
 
 class Lane:
-    """A booted guest with linked cards. `disks` is what verna_setup.kselftest built; `links` is
-    how many pairs of cards there are: one for most tests, two for those of forwarding."""
+    """A guest with what `disks`, by verna_setup.kselftest, has: linked cards eth0 to eth1, and so on.
+    `links` is how many pairs there are: one for most tests, two for those of forwarding."""
 
-    def __init__(self, net: Topology, disks: dict, links: int = 1, **guest_options):
+    name = "ksft"
+    begin = "name"  # how cards.sh does
+    cpus = CPUS
+
+    def __init__(self, net: Topology, disks: dict, links: int = 1):
         self.net = net
-        self.guest: Guest = net.guest("ksft", memory=MEMORY, cpus=CPUS, root=disks["root"],
-                                      layers=disks["layers"], **guest_options)
-        for _ in range(links):
-            net.link(self.guest, self.guest)
-        self.names = tuple(f"eth{number}" for number in range(2 * links))
+        self.guest: Guest = net.guest(self.name, memory=MEMORY, cpus=self.cpus, root=disks["root"],
+                                      layers=disks["layers"])
+        self.names = self.plug(links)
         self.known: set[str] = set()  # lines of the kernel log that were told already
+
+    def plug(self, links: int) -> tuple[str, ...]:
+        """Gives the guest its cards; returns the interfaces that cards.sh makes of them."""
+        for _ in range(links):
+            self.net.link(self.guest, self.guest)
+        return tuple(f"eth{number}" for number in range(2 * links))
 
     def boot(self) -> None:
         """Boots the guest, also a second time."""
         self.guest.kill()
         self.guest.start()
         self.guest.push(CARDS, "/tmp/cards.sh")
-        self.cards("name")
+        self.cards(self.begin)
 
     def cards(self, word: str) -> None:
         words = " ".join(f"{key}={value}" for key, value in ADDRESSES.items())
@@ -112,7 +123,7 @@ class Lane:
 
     def words(self, unit: Unit) -> tuple[str, ...]:
         """A unit's words on its command line; the shell tests take the names of all cards."""
-        return self.names if unit.place == PAIR else unit.words
+        return self.names if unit.place in (PAIR, SWITCH) else unit.words
 
     def call(self, unit: Unit, write: Callable[[bytes], object]) -> int | None:
         """A unit's exit status, None if it ran out of time. What it prints goes to `write`."""
@@ -132,3 +143,19 @@ class Lane:
         lines = [line for line in self.guest.trouble() if line not in self.known]
         self.known.update(lines)
         return lines
+
+
+class SwitchLane(Lane):
+    """A guest with a card's VFs, behind which are hosts, and the VFs' representors."""
+
+    name = "switch"
+    begin = SWITCH
+    cpus = 2
+
+    def plug(self, _: int) -> tuple[str, ...]:
+        self.net.single(self.guest, **{"vfs": VFS, "vf-vectors": 3})
+        return HOSTS
+
+    def recover(self) -> None:
+        """VFs are new for each unit; what is left behind in the stack only a boot takes away."""
+        self.boot()

@@ -13,7 +13,7 @@ REPO = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(REPO / "tools"), str(REPO / "tools/vm"), str(REPO / "tools/setup")]
 
 from kselftest import expected, ktap, suite  # noqa: E402
-from kselftest.lane import CPUS, Lane, Run  # noqa: E402
+from kselftest.lane import CPUS, Lane, Run, SwitchLane  # noqa: E402
 from verna_setup import artefacts, kselftest as build  # noqa: E402
 from verna_setup.log import SetupError  # noqa: E402
 from verna_vm import Topology  # noqa: E402
@@ -60,10 +60,9 @@ def say(run: Run, rows: list[expected.Row]) -> None:
         print(f"  ! kernel log: {line}", flush=True)
 
 
-def report(runs: list[Run], rows: list[expected.Row], kernel: str, lane: Lane) -> dict:
+def report(runs: list[Run], rows: list[expected.Row], kernel: str, machine: dict) -> dict:
     return {
-        "schema": SCHEMA, "kernel": kernel, "accel": lane.guest.accel, "cpus": CPUS,
-        "release": lane.guest.run("uname -r").out.strip(),
+        "schema": SCHEMA, "kernel": kernel, **machine,
         "totals": dict(Counter(row.result for row in rows)),
         "surprises": sum(bool(row.surprise) for row in rows),
         "tests": [vars(row) for row in rows],
@@ -91,16 +90,36 @@ def attempts(lane: Lane, unit: suite.Unit, folder: Path, entries: list,
             return
 
 
-def run_all(lane: Lane, options: argparse.Namespace, folder: Path) -> tuple[list[Run], list]:
+def run_all(lane: Lane, units: list[suite.Unit], options: argparse.Namespace,
+            folder: Path) -> tuple[list[Run], list]:
     entries = expected.load(REPO / f"tests/kselftest/expected-{name(options)}.txt")
     runs, rows = [], []
-    for unit in chosen(lane, options):
+    for unit in units:
         compared = []
         for run, compared in attempts(lane, unit, folder, entries, options.attempts):
             say(run, compared)
             runs.append(run)
         rows += compared
     return runs, rows
+
+
+def run_lanes(net: Topology, disks: dict, options: argparse.Namespace,
+              folder: Path) -> tuple[list[Run], list, dict]:
+    """All units, each in the guest that it wants, one guest after the other."""
+    lane = Lane(net, disks, links=1 if options.basic else 2)
+    lane.boot()
+    machine = {"accel": lane.guest.accel, "cpus": CPUS,
+               "release": lane.guest.run("uname -r").out.strip()}
+    units = chosen(lane, options)
+    switched = [unit for unit in units if unit.place == suite.SWITCH]
+    runs, rows = run_all(lane, [unit for unit in units if unit not in switched], options, folder)
+    lane.guest.stop()
+    if switched:
+        lane = SwitchLane(net, disks)
+        lane.boot()
+        more_runs, more_rows = run_all(lane, switched, options, folder)
+        runs, rows = runs + more_runs, rows + more_rows
+    return runs, rows, machine
 
 
 def main() -> int:
@@ -115,10 +134,8 @@ def main() -> int:
         return 2
     started = time.monotonic()
     with Topology(folder, KERNELS[options.kernel]) as net:
-        lane = Lane(net, disks, links=1 if options.basic else 2)
-        lane.boot()
-        runs, rows = run_all(lane, options, folder)
-        told = report(runs, rows, options.kernel, lane)
+        runs, rows, machine = run_lanes(net, disks, options, folder)
+    told = report(runs, rows, options.kernel, machine)
     (folder / "report.json").write_text(json.dumps(told, indent=1) + "\n")
     if options.suggest:
         (folder / "suggested.txt").write_text(expected.suggest(rows))

@@ -8,8 +8,13 @@ so a tree with more tests runs more; what else is for a network device is named 
 from dataclasses import dataclass
 from pathlib import PurePath
 
-# Where the cards are, see cards.sh.
+# Where the cards are, see cards.sh. SWITCH is a guest of its own: one card's VFs and representors.
 ENDPOINT, MERGE, WARM, PAIR, IDLE, UP = "endpoint", "merge", "warm", "pair", "idle", "up"
+SWITCH = "switch"
+
+# What runs on the embedded switch: a host behind each VF, the representors as the switch's ports.
+SWITCHED = """tc_flower tc_actions tc_chains tc_shblocks tc_police tc_vlan_modify pedit_dsfield
+pedit_l4port pedit_ip skbedit_priority bridge_vlan_aware""".split()
 
 # What is sent frame by frame is a slow flow under TCG: rx-usecs is how long a frame may wait.
 PLACES = {"drivers/net/gro.py": MERGE, "drivers/net/hw/gro_hw.py": MERGE}
@@ -21,7 +26,10 @@ LIMITS = {"drivers/net/hw/rss_ctx.py": 1500, "drivers/net/hw/csum.py": 600,
           "drivers/net/xdp.py": 900, "drivers/net/hw/ntuple.py": 900,
           "drivers/net/so_txtime.py": 600, "drivers/net/hw/toeplitz.py": 900,
           "drivers/net/hw/tso.py": 1500, "net/netdevice.sh": 900,
-          "net/forwarding/local_termination.sh": 900, "net/forwarding/no_forwarding.sh": 3600}
+          "net/forwarding/local_termination.sh": 900, "net/forwarding/no_forwarding.sh": 3600,
+          "net/forwarding/tc_police.sh": 900, "net/forwarding/pedit_dsfield.sh": 1500,
+          "net/forwarding/pedit_ip.sh": 900, "net/forwarding/pedit_l4port.sh": 1500,
+          "net/forwarding/bridge_vlan_aware.sh": 1500, "net/forwarding/skbedit_priority.sh": 900}
 
 # Shell tests of drivers/net/hw that find both ends in the environment, as the Python ones do.
 CONFORMANT = {"7": ("drivers/net/hw/ethtool_rmon.sh", "drivers/net/hw/ethtool_std_stats.sh")}
@@ -101,13 +109,18 @@ def forwarding() -> list[Unit]:
              ("local_termination", "min_max_mtu", "no_forwarding"))]
 
 
+def switched() -> list[Unit]:
+    return [Unit(script, script, place=SWITCH) for script in
+            (f"net/forwarding/{name}.sh" for name in SWITCHED)]
+
+
 def units(names: list[str], kernel: str) -> list[Unit]:
     """All units for a kernel's tree; `names` are the lines of its kselftest-list.txt."""
     found = listed(names, kernel)
     if kernel == "6.12":  # later trees have them in drivers/net
         found += gro() + toeplitz()
     return [*found, Unit("net/netdevice.sh", "net/netdevice.sh", place=IDLE, plain=True),
-            *forwarding()]
+            *forwarding(), *switched()]
 
 
 def basic(kernel: str = "6.12") -> list[Unit]:
