@@ -130,10 +130,11 @@ int verna_tc_replay(struct verna_eth *eth);
 int verna_tc_setup_block(struct net_device *netdev, struct flow_block_offload *block);
 
 /* tc_match.c, tc_action.c */
-int verna_tc_match(struct net_device *in, const struct flow_cls_offload *cls,
-		   struct verna_flow_rule_ranges *spec);
-int verna_tc_actions(struct verna_eth *eth, const struct flow_cls_offload *cls,
-		     struct verna_tc_rule *rule);
+void verna_tc_match_all(__be16 protocol, struct verna_flow_rule_ranges *spec);
+int verna_tc_match(struct net_device *in, const struct flow_rule *rule,
+		   struct verna_flow_rule_ranges *spec, struct netlink_ext_ack *extack);
+int verna_tc_actions(struct verna_eth *eth, const struct flow_action *wish,
+		     struct verna_tc_rule *rule, struct netlink_ext_ack *extack);
 
 /* tc_object.c */
 struct verna_tc_object *verna_tc_meter(struct verna_eth *eth,

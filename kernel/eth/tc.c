@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verna: rules of tc flower in the tables of the embedded switch. Each port that a
+ * verna: rules of tc flower and matchall in the tables of the embedded switch. Each port that a
  * block is bound to has rules of its own in the card, in tables of its own: chain for
  * chain those of tc. rtnl serialises everything.
  */
@@ -66,20 +66,23 @@ static void verna_tc_rule_free(struct verna_eth *eth, struct verna_tc_rule *rule
 }
 
 static int verna_tc_rule_make(struct verna_eth *eth, struct net_device *port,
-			      const struct flow_cls_offload *cls,
-			      struct verna_tc_rule *rule)
+			      const struct flow_cls_common_offload *common,
+			      const struct flow_rule *wish, struct verna_tc_rule *rule)
 {
-	struct netlink_ext_ack *extack = cls->common.extack;
-	int err;
+	struct netlink_ext_ack *extack = common->extack;
+	int err = 0;
 
-	rule->chain = cls->common.chain_index;
-	rule->priority = cls->common.prio;
-	if (!flow_action_hw_stats_check(&cls->rule->action, extack,
+	rule->chain = common->chain_index;
+	rule->priority = common->prio;
+	if (!flow_action_hw_stats_check(&wish->action, extack,
 					FLOW_ACTION_HW_STATS_IMMEDIATE_BIT))
 		return -EOPNOTSUPP;
-	err = verna_tc_match(port, cls, &rule->spec);
+	if (wish->match.dissector)
+		err = verna_tc_match(port, wish, &rule->spec, extack);
+	else
+		verna_tc_match_all(common->protocol, &rule->spec);
 	if (!err)
-		err = verna_tc_actions(eth, cls, rule);
+		err = verna_tc_actions(eth, &wish->action, rule, extack);
 	if (err)
 		return err;
 	err = verna_tc_rule_start(eth, rule);
@@ -90,19 +93,22 @@ static int verna_tc_rule_make(struct verna_eth *eth, struct net_device *port,
 }
 
 static int verna_tc_replace(struct verna_eth *eth, struct net_device *port, u32 vport,
-			    const struct flow_cls_offload *cls)
+			    const struct flow_cls_common_offload *common,
+			    unsigned long cookie, const struct flow_rule *wish)
 {
 	struct verna_tc_rule *rule;
 	int err;
 
-	if (verna_tc_find(eth, cls->cookie, vport))
+	if (!tc_can_offload_extack(port, common->extack))
+		return -EOPNOTSUPP;
+	if (verna_tc_find(eth, cookie, vport))
 		return -EEXIST;
 	rule = kzalloc(sizeof(*rule), GFP_KERNEL);
 	if (!rule)
 		return -ENOMEM;
-	rule->key.cookie = cls->cookie;
+	rule->key.cookie = cookie;
 	rule->key.vport = vport;
-	err = verna_tc_rule_make(eth, port, cls, rule);
+	err = verna_tc_rule_make(eth, port, common, wish, rule);
 	if (err)
 		goto free_rule;
 	err = rhashtable_insert_fast(&eth->tc.rules, &rule->node, verna_tc_params);
@@ -132,9 +138,10 @@ static int verna_tc_destroy(struct verna_eth *eth, u32 vport, unsigned long cook
 	return 0;
 }
 
-static int verna_tc_stats(struct verna_eth *eth, u32 vport, struct flow_cls_offload *cls)
+static int verna_tc_stats(struct verna_eth *eth, u32 vport, unsigned long cookie,
+			  struct flow_stats *told)
 {
-	struct verna_tc_rule *rule = verna_tc_find(eth, cls->cookie, vport);
+	struct verna_tc_rule *rule = verna_tc_find(eth, cookie, vport);
 	struct verna_flow_stats stats;
 	u64 packets, bytes, age;
 	int len;
@@ -148,7 +155,7 @@ static int verna_tc_stats(struct verna_eth *eth, u32 vport, struct flow_cls_offl
 	packets = le64_to_cpu(stats.packets);
 	bytes = le64_to_cpu(stats.bytes);
 	age = le64_to_cpu(stats.now) - le64_to_cpu(stats.last_used);
-	flow_stats_update(&cls->stats, bytes - rule->bytes, packets - rule->packets, 0,
+	flow_stats_update(told, bytes - rule->bytes, packets - rule->packets, 0,
 			  packets ? jiffies - nsecs_to_jiffies(age) : 0,
 			  FLOW_ACTION_HW_STATS_IMMEDIATE);
 	rule->packets = packets;
@@ -156,24 +163,51 @@ static int verna_tc_stats(struct verna_eth *eth, u32 vport, struct flow_cls_offl
 	return 0;
 }
 
+static int verna_tc_flower(struct verna_eth *eth, struct net_device *port, u32 vport,
+			   struct flow_cls_offload *cls)
+{
+	switch (cls->command) {
+	case FLOW_CLS_REPLACE:
+		return verna_tc_replace(eth, port, vport, &cls->common, cls->cookie,
+					cls->rule);
+	case FLOW_CLS_DESTROY:
+		return verna_tc_destroy(eth, vport, cls->cookie);
+	case FLOW_CLS_STATS:
+		return verna_tc_stats(eth, vport, cls->cookie, &cls->stats);
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+static int verna_tc_matchall(struct verna_eth *eth, struct net_device *port, u32 vport,
+			     struct tc_cls_matchall_offload *cls)
+{
+	switch (cls->command) {
+	case TC_CLSMATCHALL_REPLACE:
+		return verna_tc_replace(eth, port, vport, &cls->common, cls->cookie,
+					cls->rule);
+	case TC_CLSMATCHALL_DESTROY:
+		return verna_tc_destroy(eth, vport, cls->cookie);
+	case TC_CLSMATCHALL_STATS:
+		return verna_tc_stats(eth, vport, cls->cookie, &cls->stats);
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
 static int verna_tc_cls(enum tc_setup_type type, void *data, void *priv)
 {
-	struct flow_cls_offload *cls = data;
 	struct net_device *port = priv;
 	struct verna_eth *eth = verna_tc_eth(port);
 	int vport = verna_rep_vport(eth, port);
 
-	if (type != TC_SETUP_CLSFLOWER || vport < 0 || !verna_rep_is_uplink(eth))
+	if (vport < 0 || !verna_rep_is_uplink(eth))
 		return -EOPNOTSUPP;
-	switch (cls->command) {
-	case FLOW_CLS_REPLACE:
-		if (!tc_can_offload_extack(port, cls->common.extack))
-			return -EOPNOTSUPP;
-		return verna_tc_replace(eth, port, vport, cls);
-	case FLOW_CLS_DESTROY:
-		return verna_tc_destroy(eth, vport, cls->cookie);
-	case FLOW_CLS_STATS:
-		return verna_tc_stats(eth, vport, cls);
+	switch (type) {
+	case TC_SETUP_CLSFLOWER:
+		return verna_tc_flower(eth, port, vport, data);
+	case TC_SETUP_CLSMATCHALL:
+		return verna_tc_matchall(eth, port, vport, data);
 	default:
 		return -EOPNOTSUPP;
 	}

@@ -324,26 +324,27 @@ static int verna_tc_finish(struct verna_tc_list *list)
 }
 
 /**
- * verna_tc_actions - translate what a rule of flower does
+ * verna_tc_actions - translate what a rule of tc does
  * @eth: interface; rtnl is held
- * @cls: the rule
+ * @wish: tc's list
  * @rule: gets actions, meter and edit, which it has to give back, also after an error
+ * @extack: gets what is wrong
  *
  * Return: 0, or -EOPNOTSUPP and a message that names the action, or an error of the
  * card.
  */
-int verna_tc_actions(struct verna_eth *eth, const struct flow_cls_offload *cls,
-		     struct verna_tc_rule *rule)
+int verna_tc_actions(struct verna_eth *eth, const struct flow_action *wish,
+		     struct verna_tc_rule *rule, struct netlink_ext_ack *extack)
 {
 	struct verna_tc_list list = {
 		.eth = eth,
 		.rule = rule,
-		.extack = cls->common.extack,
+		.extack = extack,
 	};
 	const struct flow_action_entry *act;
 	int err = 0, i;
 
-	flow_action_for_each(i, act, &cls->rule->action) {
+	flow_action_for_each(i, act, wish) {
 		err = verna_tc_action(&list, act);
 		if (err)
 			return err;

@@ -247,18 +247,28 @@ static void verna_tc_match_l4(const struct flow_rule *rule,
 }
 
 /**
+ * verna_tc_match_all - translate what a rule of matchall matches
+ * @protocol: of tc; ETH_P_ALL for all
+ * @spec: gets key and mask; zero before
+ */
+void verna_tc_match_all(__be16 protocol, struct verna_flow_rule_ranges *spec)
+{
+	if (protocol != htons(ETH_P_ALL))
+		verna_match_be16(&spec->rule, VERNA_KEY(ethertype), ntohs(protocol), 0xffff);
+}
+
+/**
  * verna_tc_match - translate what a rule of flower matches
  * @in: interface that it is on
- * @cls: the rule
+ * @rule: the rule
  * @spec: gets key, mask and ranges; zero before
+ * @extack: gets what is wrong
  *
  * Return: 0, or -EOPNOTSUPP and a message that names the key.
  */
-int verna_tc_match(struct net_device *in, const struct flow_cls_offload *cls,
-		   struct verna_flow_rule_ranges *spec)
+int verna_tc_match(struct net_device *in, const struct flow_rule *rule,
+		   struct verna_flow_rule_ranges *spec, struct netlink_ext_ack *extack)
 {
-	struct netlink_ext_ack *extack = cls->common.extack;
-	const struct flow_rule *rule = cls->rule;
 	u16 addr_type = 0;
 	int err;
 
