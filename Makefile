@@ -63,7 +63,7 @@ kselftest: setup ## the kernel's own driver tests on two linked cards (K=7: a ne
 
 switch: setup ## tenants behind the embedded switch, at length: rules, rates, changes of mode
 	@VERNA_SWITCH_SECONDS=10 VERNA_SWITCH_CHANGES=50 $(PYTEST) tests/vm/test_sriov.py \
-		tests/vm/test_switchdev.py $(PYTEST_ARGS)
+		tests/vm/test_switchdev.py tests/vm/test_switch_users.py $(PYTEST_ARGS)
 
 fuzz: ## search for inputs that break the card, for FUZZ_SECONDS (600)
 	@$(PYTHON) tools/setup fuzz >/dev/null

@@ -67,7 +67,7 @@ void verna_features_setup(struct verna_eth *eth)
 	netdev->features = netdev->hw_features | NETIF_F_HIGHDMA;
 	eth->params.merge = !!(netdev->features & NETIF_F_GRO_HW);
 	/* Off at first: what is offloaded is scheduled twice, in the qdisc and in the card. */
-	if (caps & VERNA_ETH_F_TX_CLASSES)
+	if (caps & VERNA_ETH_F_TX_CLASSES || verna_steer_supported(eth))
 		netdev->hw_features |= NETIF_F_HW_TC;
 	if (caps & VERNA_ETH_F_LOOPBACK)
 		netdev->hw_features |= NETIF_F_LOOPBACK;

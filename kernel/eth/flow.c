@@ -40,9 +40,9 @@ free_copy:
 }
 
 /**
- * verna_flow_add - add a rule to the card
+ * verna_flow_add - add a rule to receive steering
  * @eth: interface
- * @priority: the lowest number wins
+ * @priority: the lowest number wins; they are behind all rules of tc
  * @replaces: rule that goes in the same moment, or 0
  * @rule: key, mask and actions
  * @id: its number
@@ -55,7 +55,7 @@ int verna_flow_add(struct verna_eth *eth, u32 priority, u32 replaces,
 	struct verna_cmd_add_flow cmd = {
 		.hdr.opcode = cpu_to_le16(VERNA_CMD_ADD_FLOW),
 		.direction = VERNA_FLOW_RX,
-		.priority = cpu_to_le32(priority),
+		.priority = cpu_to_le32(VERNA_STEER_PRIORITY + priority),
 		.replaces = cpu_to_le32(replaces),
 		.len = cpu_to_le32(sizeof(*rule)),
 	};

@@ -338,7 +338,8 @@ int verna_setup_tc(struct net_device *netdev, enum tc_setup_type type, void *dat
 	case TC_SETUP_QDISC_ETS:
 		return verna_setup_ets(eth, data);
 	case TC_SETUP_BLOCK:
-		return verna_tc_setup_block(netdev, data);
+	case TC_SETUP_FT:
+		return verna_tc_setup_block(netdev, type, data);
 	default:
 		return -EOPNOTSUPP;
 	}

@@ -136,7 +136,9 @@ static int verna_rep_get_offload_stats(int attr_id, const struct net_device *net
 static int verna_rep_setup_tc(struct net_device *netdev, enum tc_setup_type type,
 			      void *data)
 {
-	return type == TC_SETUP_BLOCK ? verna_tc_setup_block(netdev, data) : -EOPNOTSUPP;
+	if (type != TC_SETUP_BLOCK && type != TC_SETUP_FT)
+		return -EOPNOTSUPP;
+	return verna_tc_setup_block(netdev, type, data);
 }
 
 static const struct net_device_ops verna_rep_netdev_ops = {
@@ -430,8 +432,8 @@ int verna_eth_switch_mode(struct net_device *netdev, bool switchdev,
 	int err = 0;
 
 	rtnl_lock();
-	if (!switchdev && verna_tc_has_rules(&eth->tc, VERNA_VPORT_UPLINK)) {
-		NL_SET_ERR_MSG(extack, "the uplink has rules of tc in the card");
+	if (verna_tc_has_rules(&eth->tc, VERNA_VPORT_UPLINK)) {
+		NL_SET_ERR_MSG(extack, "the uplink has rules in the card");
 		err = -EBUSY;
 	} else {
 		WRITE_ONCE(eth->switchdev, switchdev);

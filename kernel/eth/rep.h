@@ -3,6 +3,7 @@
 #ifndef VERNA_ETH_REP_H
 #define VERNA_ETH_REP_H
 
+#include <linux/mutex.h>
 #include <linux/rhashtable-types.h>
 #include <net/devlink.h>
 #include <net/flow_offload.h>
@@ -65,6 +66,8 @@ struct verna_tc_key {
  * @key: name
  * @chain: of tc and card
  * @priority: the lowest number wins
+ * @routed: a flowtable's
+ * @own: in the interface's receive steering
  * @spec: what the card was told
  * @meter: NULL: none
  * @edit: NULL: none
@@ -78,6 +81,8 @@ struct verna_tc_rule {
 	struct verna_tc_key key;
 	u32 chain;
 	u32 priority;
+	bool routed;
+	bool own;
 	struct verna_flow_rule_ranges spec;
 	struct verna_tc_object *meter;
 	struct verna_tc_object *edit;
@@ -87,17 +92,21 @@ struct verna_tc_rule {
 };
 
 /**
- * struct verna_tc_rules - rules of tc; all of it belongs to rtnl
+ * struct verna_tc_rules - rules of tc and of netfilter's flowtables
+ * @lock: of everything here; commands are executed under it
  * @rules: by key
  * @list: in the order of addition
  * @objects: meters and edits
- * @blocks: of all ports
+ * @blocks: of tc, of all ports
+ * @flowtables: of netfilter, of all ports
  */
 struct verna_tc_rules {
+	struct mutex lock; /* of everything here */
 	struct rhashtable rules;
 	struct list_head list;
 	struct list_head objects;
 	struct list_head blocks;
+	struct list_head flowtables;
 };
 
 /* rep.c */
@@ -122,12 +131,13 @@ static inline bool verna_rx_for_rep(const struct verna_cqe *cqe)
 	return verna_rx_from_vport(cqe) && cqe->pkey_index != VERNA_VPORT_UPLINK;
 }
 
-/* tc.c; callers hold rtnl */
+/* tc.c */
 int verna_tc_init(struct verna_tc_rules *tc);
 void verna_tc_exit(struct verna_tc_rules *tc);
-bool verna_tc_has_rules(const struct verna_tc_rules *tc, u32 vport);
+bool verna_tc_has_rules(struct verna_tc_rules *tc, u32 vport);
 int verna_tc_replay(struct verna_eth *eth);
-int verna_tc_setup_block(struct net_device *netdev, struct flow_block_offload *block);
+int verna_tc_setup_block(struct net_device *netdev, enum tc_setup_type type,
+			 struct flow_block_offload *block);
 
 /* tc_match.c, tc_action.c */
 void verna_tc_match_all(__be16 protocol, struct verna_flow_rule_ranges *spec);

@@ -14,6 +14,7 @@
 
 #define VERNA_MAX_RSS_CONTEXTS	64
 #define VERNA_STEER_LOCATIONS	8192
+#define VERNA_STEER_PRIORITY	(U16_MAX + 1)	/* of the first; tc's are lower numbers */
 #define VERNA_ARFS_FLOWS	1024
 
 struct verna_eth;

@@ -2,12 +2,33 @@
 /*
  * verna: rules of tc flower and matchall in the tables of the embedded switch. Each port that a
  * block is bound to has rules of its own in the card, in tables of its own: chain for
- * chain those of tc. rtnl serialises everything.
+ * chain those of tc. What a flowtable of netfilter forwards stands behind all rules of
+ * chain 0, as netfilter stands behind tc. Without a switch to program, in legacy mode
+ * and on VFs, rules are the interface's own: they are in the table of its receive
+ * steering, before those of ethtool -N.
  */
 #include <linux/rhashtable.h>
 #include <net/pkt_cls.h>
 
 #include "eth.h"
+
+#define VERNA_FT_PRIORITY	VERNA_STEER_PRIORITY	/* tc's are lower numbers */
+
+/**
+ * struct verna_tc_wish - what tc or a flowtable wants
+ * @common: chain, priority, protocol, messages
+ * @cookie: name
+ * @rule: what it matches and does
+ * @routed: it is a flowtable's
+ * @own: it is about what the interface itself receives
+ */
+struct verna_tc_wish {
+	const struct flow_cls_common_offload *common;
+	unsigned long cookie;
+	const struct flow_rule *rule;
+	bool routed;
+	bool own;
+};
 
 static const struct rhashtable_params verna_tc_params = {
 	.key_len = sizeof(struct verna_tc_key),
@@ -39,9 +60,9 @@ static int verna_tc_rule_start(struct verna_eth *eth, struct verna_tc_rule *rule
 	struct verna_flow_actions *actions = &rule->spec.rule.actions;
 	struct verna_cmd_add_flow cmd = {
 		.hdr.opcode = cpu_to_le16(VERNA_CMD_ADD_FLOW),
-		.direction = VERNA_FLOW_SWITCH,
+		.direction = rule->own ? VERNA_FLOW_RX : VERNA_FLOW_SWITCH,
 		/* At first, each vport is a group of its own. */
-		.group = cpu_to_le16(rule->key.vport),
+		.group = cpu_to_le16(rule->own ? 0 : rule->key.vport),
 		.chain = cpu_to_le32(rule->chain),
 		.priority = cpu_to_le32(rule->priority),
 		.len = cpu_to_le32(sizeof(rule->spec)),
@@ -66,23 +87,29 @@ static void verna_tc_rule_free(struct verna_eth *eth, struct verna_tc_rule *rule
 }
 
 static int verna_tc_rule_make(struct verna_eth *eth, struct net_device *port,
-			      const struct flow_cls_common_offload *common,
-			      const struct flow_rule *wish, struct verna_tc_rule *rule)
+			      const struct verna_tc_wish *wish,
+			      struct verna_tc_rule *rule)
 {
-	struct netlink_ext_ack *extack = common->extack;
+	struct netlink_ext_ack *extack = wish->common->extack;
 	int err = 0;
 
-	rule->chain = common->chain_index;
-	rule->priority = common->prio;
-	if (!flow_action_hw_stats_check(&wish->action, extack,
+	rule->routed = wish->routed;
+	rule->own = wish->own;
+	if (rule->own && wish->common->chain_index) {
+		NL_SET_ERR_MSG_MOD(extack, "chains are for switchdev mode");
+		return -EOPNOTSUPP;
+	}
+	rule->chain = wish->routed ? 0 : wish->common->chain_index;
+	rule->priority = wish->routed ? VERNA_FT_PRIORITY : wish->common->prio;
+	if (!flow_action_hw_stats_check(&wish->rule->action, extack,
 					FLOW_ACTION_HW_STATS_IMMEDIATE_BIT))
 		return -EOPNOTSUPP;
-	if (wish->match.dissector)
-		err = verna_tc_match(port, wish, &rule->spec, extack);
+	if (wish->rule->match.dissector)
+		err = verna_tc_match(port, wish->rule, &rule->spec, extack);
 	else
-		verna_tc_match_all(common->protocol, &rule->spec);
+		verna_tc_match_all(wish->common->protocol, &rule->spec);
 	if (!err)
-		err = verna_tc_actions(eth, &wish->action, rule, extack);
+		err = verna_tc_actions(eth, &wish->rule->action, rule, extack);
 	if (err)
 		return err;
 	err = verna_tc_rule_start(eth, rule);
@@ -93,22 +120,21 @@ static int verna_tc_rule_make(struct verna_eth *eth, struct net_device *port,
 }
 
 static int verna_tc_replace(struct verna_eth *eth, struct net_device *port, u32 vport,
-			    const struct flow_cls_common_offload *common,
-			    unsigned long cookie, const struct flow_rule *wish)
+			    const struct verna_tc_wish *wish)
 {
 	struct verna_tc_rule *rule;
 	int err;
 
-	if (!tc_can_offload_extack(port, common->extack))
+	if (!tc_can_offload_extack(port, wish->common->extack))
 		return -EOPNOTSUPP;
-	if (verna_tc_find(eth, cookie, vport))
+	if (verna_tc_find(eth, wish->cookie, vport))
 		return -EEXIST;
 	rule = kzalloc(sizeof(*rule), GFP_KERNEL);
 	if (!rule)
 		return -ENOMEM;
-	rule->key.cookie = cookie;
+	rule->key.cookie = wish->cookie;
 	rule->key.vport = vport;
-	err = verna_tc_rule_make(eth, port, common, wish, rule);
+	err = verna_tc_rule_make(eth, port, wish, rule);
 	if (err)
 		goto free_rule;
 	err = rhashtable_insert_fast(&eth->tc.rules, &rule->node, verna_tc_params);
@@ -164,12 +190,19 @@ static int verna_tc_stats(struct verna_eth *eth, u32 vport, unsigned long cookie
 }
 
 static int verna_tc_flower(struct verna_eth *eth, struct net_device *port, u32 vport,
-			   struct flow_cls_offload *cls)
+			   struct flow_cls_offload *cls, bool routed)
 {
+	struct verna_tc_wish wish = {
+		.common = &cls->common,
+		.cookie = cls->cookie,
+		.rule = cls->rule,
+		.routed = routed,
+		.own = !verna_rep_is_uplink(eth),
+	};
+
 	switch (cls->command) {
 	case FLOW_CLS_REPLACE:
-		return verna_tc_replace(eth, port, vport, &cls->common, cls->cookie,
-					cls->rule);
+		return verna_tc_replace(eth, port, vport, &wish);
 	case FLOW_CLS_DESTROY:
 		return verna_tc_destroy(eth, vport, cls->cookie);
 	case FLOW_CLS_STATS:
@@ -182,10 +215,16 @@ static int verna_tc_flower(struct verna_eth *eth, struct net_device *port, u32 v
 static int verna_tc_matchall(struct verna_eth *eth, struct net_device *port, u32 vport,
 			     struct tc_cls_matchall_offload *cls)
 {
+	struct verna_tc_wish wish = {
+		.common = &cls->common,
+		.cookie = cls->cookie,
+		.rule = cls->rule,
+		.own = !verna_rep_is_uplink(eth),
+	};
+
 	switch (cls->command) {
 	case TC_CLSMATCHALL_REPLACE:
-		return verna_tc_replace(eth, port, vport, &cls->common, cls->cookie,
-					cls->rule);
+		return verna_tc_replace(eth, port, vport, &wish);
 	case TC_CLSMATCHALL_DESTROY:
 		return verna_tc_destroy(eth, vport, cls->cookie);
 	case TC_CLSMATCHALL_STATS:
@@ -195,53 +234,78 @@ static int verna_tc_matchall(struct verna_eth *eth, struct net_device *port, u32
 	}
 }
 
-static int verna_tc_cls(enum tc_setup_type type, void *data, void *priv)
+static int verna_tc_dispatch(struct net_device *port, enum tc_setup_type type, void *data,
+			     bool routed)
 {
-	struct net_device *port = priv;
 	struct verna_eth *eth = verna_tc_eth(port);
 	int vport = verna_rep_vport(eth, port);
+	int err = -EOPNOTSUPP;
 
-	if (vport < 0 || !verna_rep_is_uplink(eth))
-		return -EOPNOTSUPP;
-	switch (type) {
-	case TC_SETUP_CLSFLOWER:
-		return verna_tc_flower(eth, port, vport, data);
-	case TC_SETUP_CLSMATCHALL:
-		return verna_tc_matchall(eth, port, vport, data);
-	default:
-		return -EOPNOTSUPP;
-	}
+	if (vport < 0)
+		return err;
+	mutex_lock(&eth->tc.lock);
+	if (type == TC_SETUP_CLSFLOWER)
+		err = verna_tc_flower(eth, port, vport, data, routed);
+	else if (type == TC_SETUP_CLSMATCHALL && !routed)
+		err = verna_tc_matchall(eth, port, vport, data);
+	mutex_unlock(&eth->tc.lock);
+	return err;
+}
+
+static int verna_tc_cls(enum tc_setup_type type, void *data, void *port)
+{
+	return verna_tc_dispatch(port, type, data, false);
+}
+
+/* From netfilter's work queue, without rtnl; each port is asked about the flows of all. */
+static int verna_ft_cls(enum tc_setup_type type, void *data, void *port)
+{
+	return verna_tc_dispatch(port, type, data, true);
 }
 
 /**
- * verna_tc_setup_block - TC_SETUP_BLOCK
- * @netdev: a representor, or the PF's interface
+ * verna_tc_setup_block - TC_SETUP_BLOCK and TC_SETUP_FT
+ * @netdev: a representor, or a function's interface
+ * @type: which of them
  * @block: what is to be bound or unbound
  */
-int verna_tc_setup_block(struct net_device *netdev, struct flow_block_offload *block)
+int verna_tc_setup_block(struct net_device *netdev, enum tc_setup_type type,
+			 struct flow_block_offload *block)
 {
 	struct verna_eth *eth = verna_tc_eth(netdev);
+	int err;
 
-	if (!verna_rep_is_uplink(eth))
+	if (type == TC_SETUP_FT && !verna_rep_is_uplink(eth))
 		return -EOPNOTSUPP;
-	return flow_block_cb_setup_simple(block, &eth->tc.blocks, verna_tc_cls, netdev,
-					  netdev, true);
+	if (type == TC_SETUP_BLOCK && !verna_rep_is_uplink(eth) && !verna_steer_supported(eth))
+		return -EOPNOTSUPP;
+	mutex_lock(&eth->tc.lock);
+	if (type == TC_SETUP_FT)
+		err = flow_block_cb_setup_simple(block, &eth->tc.flowtables, verna_ft_cls,
+						 netdev, netdev, true);
+	else
+		err = flow_block_cb_setup_simple(block, &eth->tc.blocks, verna_tc_cls,
+						 netdev, netdev, true);
+	mutex_unlock(&eth->tc.lock);
+	return err;
 }
 
 /** verna_tc_has_rules - whether a port has rules in the card @tc: rules @vport: of the port */
-bool verna_tc_has_rules(const struct verna_tc_rules *tc, u32 vport)
+bool verna_tc_has_rules(struct verna_tc_rules *tc, u32 vport)
 {
 	const struct verna_tc_rule *rule;
+	bool found = false;
 
+	mutex_lock(&tc->lock);
 	list_for_each_entry(rule, &tc->list, list)
-		if (rule->key.vport == vport)
-			return true;
-	return false;
+		found |= rule->key.vport == vport;
+	mutex_unlock(&tc->lock);
+	return found;
 }
 
 /**
  * verna_tc_replay - tell a card that was reset all rules
- * @eth: interface; rtnl is held
+ * @eth: interface
  *
  * Counters begin anew.
  *
@@ -253,6 +317,7 @@ int verna_tc_replay(struct verna_eth *eth)
 	struct verna_tc_rule *rule;
 	int err = 0;
 
+	mutex_lock(&eth->tc.lock);
 	list_for_each_entry(object, &eth->tc.objects, node)
 		err = err ?: verna_tc_object_replay(eth, object);
 	list_for_each_entry(rule, &eth->tc.list, list) {
@@ -261,6 +326,7 @@ int verna_tc_replay(struct verna_eth *eth)
 		rule->bytes = 0;
 		err = err ?: verna_tc_rule_start(eth, rule);
 	}
+	mutex_unlock(&eth->tc.lock);
 	return err;
 }
 
@@ -269,10 +335,13 @@ int verna_tc_init(struct verna_tc_rules *tc)
 	INIT_LIST_HEAD(&tc->list);
 	INIT_LIST_HEAD(&tc->objects);
 	INIT_LIST_HEAD(&tc->blocks);
+	INIT_LIST_HEAD(&tc->flowtables);
+	mutex_init(&tc->lock);
 	return rhashtable_init(&tc->rules, &verna_tc_params);
 }
 
 void verna_tc_exit(struct verna_tc_rules *tc)
 {
 	rhashtable_destroy(&tc->rules);
+	mutex_destroy(&tc->lock);
 }

@@ -303,10 +303,28 @@ static int verna_tc_action(struct verna_tc_list *list, const struct flow_action_
 	}
 }
 
+/* Of what an interface itself receives the card can keep packets away. */
+static int verna_tc_finish_own(struct verna_tc_list *list)
+{
+	__le32 pass = cpu_to_le32(VERNA_FLOW_A_TRAP), drop = cpu_to_le32(VERNA_FLOW_A_DROP);
+	struct verna_flow_actions *actions = verna_tc_set(list);
+
+	if (actions->flags & ~(pass | drop) || list->edits || list->edit.num_copies)
+		return verna_tc_no(list, "other than drop and pass, but in switchdev mode");
+	actions->flags &= ~pass; /* on to where it would have gone */
+	return 0;
+}
+
 static int verna_tc_finish(struct verna_tc_list *list)
 {
 	struct verna_tc_object *edit;
 
+	if (list->rule->own)
+		return verna_tc_finish_own(list);
+	if (list->rule->routed) { /* netfilter takes it for granted */
+		list->edit.flags |= cpu_to_le32(VERNA_EDIT_DEC_TTL);
+		list->edits = true;
+	}
 	if (!list->edits && !list->edit.num_copies)
 		return 0;
 	/* Software would get what was changed, and tc's list would change it again. */
@@ -325,7 +343,7 @@ static int verna_tc_finish(struct verna_tc_list *list)
 
 /**
  * verna_tc_actions - translate what a rule of tc does
- * @eth: interface; rtnl is held
+ * @eth: interface; its lock of rules is held
  * @wish: tc's list
  * @rule: gets actions, meter and edit, which it has to give back, also after an error
  * @extack: gets what is wrong

@@ -34,12 +34,13 @@ static const struct {
 	VERNA_USES(VLAN), VERNA_USES(CVLAN), VERNA_USES(IPV4_ADDRS),
 	VERNA_USES(IPV6_ADDRS), VERNA_USES(IP), VERNA_USES(PORTS),
 	VERNA_USES(PORTS_RANGE), VERNA_USES(TCP), VERNA_USES(ICMP), VERNA_USES(ARP),
+	VERNA_USES(NUM_OF_VLANS),
 }, verna_tc_unknown[] = {
 	VERNA_USES(TIPC), VERNA_USES(FLOW_LABEL), VERNA_USES(GRE_KEYID),
 	VERNA_USES(MPLS_ENTROPY), VERNA_USES(ENC_KEYID), VERNA_USES(ENC_IPV4_ADDRS),
 	VERNA_USES(ENC_IPV6_ADDRS), VERNA_USES(ENC_CONTROL), VERNA_USES(ENC_PORTS),
 	VERNA_USES(MPLS), VERNA_USES(ENC_IP), VERNA_USES(ENC_OPTS), VERNA_USES(CT),
-	VERNA_USES(HASH), VERNA_USES(NUM_OF_VLANS), VERNA_USES(PPPOE),
+	VERNA_USES(HASH), VERNA_USES(PPPOE),
 	VERNA_USES(L2TPV3), VERNA_USES(CFM), VERNA_USES(IPSEC),
 };
 
@@ -149,6 +150,33 @@ static void verna_tc_match_vlans(const struct flow_rule *rule, struct verna_flow
 		verna_tc_match_tag(&match, VERNA_FLOW_K_VLAN2, VERNA_KEY(vlan2_tpid),
 				   VERNA_KEY(vlan2_tci), out);
 	}
+}
+
+/* The card sees two tags; that there are no more shows in the type behind them. */
+static int verna_tc_match_num_of_vlans(const struct flow_rule *rule,
+				       struct verna_flow_rule *out,
+				       struct netlink_ext_ack *extack)
+{
+	const struct flow_dissector_key_num_of_vlans *key;
+	u8 flags;
+
+	key = skb_flow_dissector_target(rule->match.dissector,
+					FLOW_DISSECTOR_KEY_NUM_OF_VLANS, rule->match.key);
+	if (key->num_of_vlans > 2) {
+		NL_SET_ERR_MSG_MOD(extack, "num_of_vlans is above 2");
+		return -EOPNOTSUPP;
+	}
+	if (key->num_of_vlans == 2 &&
+	    (out->mask.ethertype != htons(0xffff) || eth_type_vlan(out->key.ethertype))) {
+		NL_SET_ERR_MSG_MOD(extack, "num_of_vlans 2 needs cvlan_ethtype");
+		return -EOPNOTSUPP;
+	}
+	flags = key->num_of_vlans ? VERNA_FLOW_K_VLAN : 0;
+	verna_match_u8(out, VERNA_KEY(flags), flags, VERNA_FLOW_K_VLAN);
+	flags = key->num_of_vlans == 2 ? VERNA_FLOW_K_VLAN2 : 0;
+	if (key->num_of_vlans)
+		verna_match_u8(out, VERNA_KEY(flags), flags, VERNA_FLOW_K_VLAN2);
+	return 0;
 }
 
 static void verna_tc_match_addresses(const struct flow_rule *rule, u16 addr_type,
@@ -286,6 +314,10 @@ int verna_tc_match(struct net_device *in, const struct flow_rule *rule,
 	if (flow_rule_match_key(rule, FLOW_DISSECTOR_KEY_ETH_ADDRS))
 		verna_tc_match_eth(rule, &spec->rule);
 	verna_tc_match_vlans(rule, &spec->rule);
+	if (flow_rule_match_key(rule, FLOW_DISSECTOR_KEY_NUM_OF_VLANS))
+		err = verna_tc_match_num_of_vlans(rule, &spec->rule, extack);
+	if (err)
+		return err;
 	verna_tc_match_addresses(rule, addr_type, &spec->rule);
 	if (flow_rule_match_key(rule, FLOW_DISSECTOR_KEY_IP))
 		verna_tc_match_ip(rule, &spec->rule);

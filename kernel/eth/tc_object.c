@@ -22,7 +22,7 @@ static int verna_tc_object_start(struct verna_eth *eth, struct verna_tc_object *
 
 /**
  * verna_tc_object_replay - make an object of a card that was reset again
- * @eth: interface; rtnl is held
+ * @eth: interface; its lock of rules is held
  * @object: object
  *
  * Return: 0 or an error of the command.
@@ -70,7 +70,7 @@ void verna_tc_object_put(struct verna_eth *eth, struct verna_tc_object *object)
 
 /**
  * verna_tc_edit - an edit for one rule
- * @eth: interface; rtnl is held
+ * @eth: interface; its lock of rules is held
  * @edit: what it does
  *
  * Return: the object or an ERR_PTR().
@@ -129,7 +129,7 @@ static int verna_tc_police(const struct flow_action_entry *act, struct verna_met
 
 /**
  * verna_tc_meter - the meter of a police action, which rules may share
- * @eth: interface; rtnl is held
+ * @eth: interface; its lock of rules is held
  * @police: the action
  * @extack: gets what is wrong
  *

@@ -44,6 +44,12 @@ def ping(end, address: str, count: int = 20, options: str = "-i 0.02") -> bool:
     return bool(found) and int(found.group(1)) >= count
 
 
+def silent(end, address: str, count: int = 3) -> bool:
+    """True if none of some pings was answered within a second or two."""
+    out = end.run(f"ping -q -i 0.2 -W 1 -c {count} {address}", timeout=40).out
+    return ", 0 received" in out
+
+
 def reachable(end, peer, timeout: float = 20) -> None:
     """Waits until `peer` answers a ping."""
     wait_until(lambda: end.run(f"ping -c1 -W1 {peer.ip}", timeout=10).ok, timeout,

@@ -6,7 +6,7 @@ import re
 import time
 
 import pytest
-from helpers import ethtool_stats, reachable, wait_until
+from helpers import ethtool_stats, ping, reachable, silent, wait_until
 
 PACKETS = 40
 # Sends PACKETS datagrams from each of the given ports to one port.
@@ -249,7 +249,7 @@ def test_accelerated_rfs(pair):
     server = a.popen("taskset -c 1 iperf3 -s -1 -p 5201")
     wait_until(lambda: a.run("ss -tln | grep -q :5201").ok, 20, "iperf3")
     client = b.popen(f"iperf3 -c {a.ip} -p 5201 -t 6 -l 1400 -b 20M")
-    rules = wait_until(lambda: [r for r in flow_dump(a)["rules"] if r["priority"] == 65536], 15,
+    rules = wait_until(lambda: [r for r in flow_dump(a)["rules"] if r["priority"] == 131072], 15,
                        "a rule of RFS")
     assert any("dport=5201" in rule["match"] for rule in rules)
     assert client.wait(30).ok
@@ -260,6 +260,35 @@ def test_accelerated_rfs(pair):
           check=True)
     wait_until(lambda: not flow_dump(a)["rules"], 30, "the end of the rule")
     a.run(f"ethtool -X {dev} default", check=True)
+
+
+def test_rules_of_tc_keep_packets_away(queues):
+    """flower and matchall on what an interface receives: before the rules of ethtool -N, by the
+    card alone; what passes goes where it would have gone."""
+    a, b = queues
+    dev = a.netdev
+    rule = f"tc filter add dev {dev} ingress protocol ip"
+    a.run(f"ethtool -K {dev} hw-tc-offload on && tc qdisc add dev {dev} clsact && "
+          f"ethtool -N {dev} flow-type udp4 dst-port 9 action 5", check=True)
+    try:
+        a.run(f"{rule} prio 1 flower skip_sw ip_proto udp src_port 7 action pass && "
+              f"{rule} prio 2 flower skip_sw ip_proto icmp src_ip {b.ip} action drop", check=True)
+        assert silent(b, a.ip)
+        out = a.run(f"tc -j -s filter show dev {dev} ingress prio 2", check=True).out
+        stats = next(row["options"] for row in json.loads(out) if "actions" in
+                     row.get("options", {}))["actions"][0]["stats"]
+        assert stats["hw_packets"] == stats["packets"] == 3
+        for words, named in (("chain 3 flower skip_sw action drop", "chains"),
+                             (f"flower skip_sw action mirred egress redirect dev {dev}",
+                              "switchdev")):
+            done = a.run(f"{rule} prio 3 {words}")
+            assert not done.ok and named in done.err, done.err
+        a.run(f"tc filter del dev {dev} ingress prio 2 && "
+              f"{rule} prio 4 matchall skip_sw action drop", check=True)
+        assert silent(b, a.ip)
+    finally:
+        a.run(f"tc qdisc del dev {dev} clsact; ethtool -K {dev} hw-tc-offload off", check=True)
+    assert ping(b, a.ip, count=3)
 
 
 def xps_masks(end, queues) -> list[int]:

@@ -10,8 +10,9 @@ import time
 
 import pytest
 from bench import perftest
-from helpers import bdf, ping, rdma_side, reachable, repeatedly, wait_until
-from tenants import Tenant, numvfs
+from helpers import bdf, ping, rdma_side, reachable, repeatedly, silent, wait_until
+from switchdev import Switch, mode, mode_now, representors
+from tenants import numvfs
 
 # `make switch` takes longer.
 SECONDS = int(os.environ.get("VERNA_SWITCH_SECONDS", "3"))
@@ -30,86 +31,6 @@ for i in range(number):
     due += gap
     time.sleep(max(0, due - time.monotonic()))
 """
-
-
-def mode(pf, wanted: str, **options):
-    return pf.run(f"devlink dev eswitch set pci/{bdf(pf)} mode {wanted}", **options)
-
-
-def mode_now(pf) -> str:
-    out = pf.run(f"devlink -j dev eswitch show pci/{bdf(pf)}", check=True).out
-    (state,), = [json.loads(out)["dev"].values()]
-    return state["mode"]
-
-
-def representors(pf) -> list[str]:
-    """Names of the representors, by VF."""
-    pf.run("udevadm settle", check=True)
-    ports = json.loads(pf.run("devlink -j port show", check=True).out)["port"]
-    found = {port["vfnum"]: port["netdev"] for port in ports.values()
-             if port["flavour"] == "pcivf"}
-    return [found[vf] for vf in sorted(found)]
-
-
-class Switch:
-    """The PF's end, the peer on the wire, two tenants, and their representors."""
-
-    def __init__(self, pf, peer):
-        self.pf, self.peer = pf, peer
-        numvfs(pf, 2, check=True)
-        self.tenants = [Tenant(pf, number).move_in() for number in range(2)]
-        mode(pf, "switchdev", check=True)
-        self.reps = representors(pf)
-        self.ports = [pf.netdev, *self.reps]
-        pf.run(f"ethtool -K {pf.netdev} hw-tc-offload on", check=True)
-        for port in self.ports:
-            pf.run(f"ip link set {port} up; tc qdisc add dev {port} clsact", check=True)
-
-    def end(self):
-        for port in self.ports:
-            self.pf.run(f"tc qdisc del dev {port} clsact")
-        mode(self.pf, "legacy", check=True)
-        for tenant in self.tenants:
-            self.pf.run(f"ip netns del {tenant.space}", check=True)
-        numvfs(self.pf, 0, check=True)
-
-    def rule(self, port: str, words: str, **options):
-        return self.pf.run(f"tc filter add dev {port} ingress {words}", **options)
-
-    def no_rules(self):
-        for port in self.ports:
-            self.pf.run(f"tc filter del dev {port} ingress", check=True)
-
-    def counted(self, port: str) -> list[dict]:
-        """What tc says of the rules of a port: packets and bytes of the card alone."""
-        out = self.pf.run(f"tc -j -s filter show dev {port} ingress", check=True).out
-        rules = [row["options"] for row in json.loads(out) if "options" in row]
-        return [dict(rule, stats=rule["actions"][0]["stats"]) for rule in rules
-                if "actions" in rule]
-
-    def slow_path(self) -> int:
-        """Packets that went through software in either direction, of both representors."""
-        stats = json.loads(self.pf.run("ip -j -s link", check=True).out)
-        by_name = {row["ifname"]: row["stats64"] for row in stats}
-        return sum(by_name[rep][way]["packets"] for rep in self.reps for way in ("rx", "tx"))
-
-    def wire_everything(self):
-        """Rules by which the tenants and the wire reach each other without software."""
-        one, two = self.tenants
-        places = {self.reps[0]: one.mac, self.reps[1]: two.mac, self.ports[0]: None}
-        for port in self.ports:
-            for to, mac in places.items():
-                if to == port:
-                    continue
-                match = f"dst_mac {mac}" if mac else ""
-                prio = 10 if mac else 20
-                self.rule(port, f"prio {prio} protocol all flower skip_sw {match} "
-                                f"action mirred egress redirect dev {to}", check=True)
-            others = [other for other in self.ports if other != port]
-            copies = " ".join(f"action mirred egress mirror dev {to}" for to in others[:-1])
-            self.rule(port, f"prio 5 protocol all flower skip_sw dst_mac ff:ff:ff:ff:ff:ff "
-                            f"{copies} action mirred egress redirect dev {others[-1]}",
-                      check=True)
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +101,7 @@ def test_rates_by_devlink(switch):
 def test_without_rules_all_is_for_software(switch):
     """A bridge over uplink and representors joins tenants and wire."""
     pf, (one, two), peer = switch.pf, switch.tenants, switch.peer
-    assert not ping(one, two.ip, count=1, options="-W 1")
+    assert silent(one, two.ip, count=1)
     before = switch.slow_path()
     pf.run("ip link add br0 type bridge && ip link set br0 up", check=True)
     try:
@@ -229,7 +150,7 @@ def test_firewall(rules):
     reachable(one, peer)
     rules.rule(rules.ports[0], f"prio 1 protocol ip flower skip_sw src_ip {peer.ip} "
                                f"dst_ip {two.ip} action drop", check=True)
-    assert not ping(peer, two.ip, count=3, options="-i 0.2 -W 1")
+    assert silent(peer, two.ip)
     assert ping(peer, one.ip, count=3) and ping(one, two.ip, count=3)
     dropped, = [rule for rule in rules.counted(rules.ports[0])
                 if rule["keys"].get("dst_ip") == two.ip]
@@ -244,7 +165,7 @@ def test_chains_and_what_they_miss(rules):
     rep = rules.reps[0]
     rules.rule(rep, f"prio 1 protocol ip flower dst_ip {two.ip} ip_proto icmp action goto chain 7",
                check=True)
-    assert not ping(one, two.ip, count=2, options="-i 0.2 -W 1")
+    assert silent(one, two.ip, count=2)
     rules.rule(rep, "chain 7 prio 1 protocol ip flower skip_hw "
                     f"action mirred egress redirect dev {rules.reps[1]}", check=True)
     before = rules.slow_path()

@@ -47,7 +47,8 @@ def net(request, repo, setup_paths):
         a, b = topology.guest("a"), topology.guest("b")
         linked, _ = topology.link(a, b)
         wired, _ = topology.ethernet(a, b, "verna", "virtio-net-pci")
-        linked.pcap, wired.pcap = str(topology.folder / "link.pcap"), str(topology.folder / "wire.pcap")
+        linked.pcap, wired.pcap = (str(topology.folder / f"{name}.pcap")
+                                   for name in ("link", "wire"))
         topology.start()
         link = End(a, "10.0.21.1", "fd00:21::1").configure(), \
             End(b, "10.0.21.2", "fd00:21::2").configure()

@@ -52,8 +52,8 @@ class Run:
 
 
 class Lane:
-    """A guest with what `disks`, by verna_setup.kselftest, has: linked cards eth0 to eth1, and so on.
-    `links` is how many pairs there are: one for most tests, two for those of forwarding."""
+    """A guest with what `disks`, by verna_setup.kselftest, has, and linked cards: eth0 to eth1, and
+    so on. `links` is how many pairs there are: one for most tests, two for those of forwarding."""
 
     name = "ksft"
     begin = "name"  # how cards.sh does

@@ -20,6 +20,7 @@ PACKAGES = """
 kmod udev iproute2 iputils-ping iputils-arping ethtool procps psmisc pciutils strace jq socat
 tcpdump iperf3 qperf rdma-core ibverbs-utils ibverbs-providers rdmacm-utils perftest
 infiniband-diags python3-minimal python3-pyverbs ucx-utils less gdb nvme-cli bsdextrautils
+nftables openvswitch-switch
 """.split()
 
 # What the initramfs loads to find its root, in this order; modprobe does the rest later.

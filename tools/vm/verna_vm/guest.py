@@ -30,9 +30,9 @@ ENTROPY = 32  # bytes that make a guest's random numbers its own
 # What a guest that was saved has to learn: its name, and what was plugged in since.
 GO_ON = """/usr/lib/verna/name {name}
 for try in $(seq 600); do
-	set -- /sys/devices/pci0000:00/0000:00:0[4-7].*/0000:*
-	[ -e "$1" ] && [ $# -ge {devices} ] && break
-	sleep 0.05
+    set -- /sys/devices/pci0000:00/0000:00:0[4-7].*/0000:*
+    [ -e "$1" ] && [ $# -ge {devices} ] && break
+    sleep 0.05
 done
 udevadm settle"""
 
