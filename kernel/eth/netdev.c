@@ -203,6 +203,7 @@ static void verna_netdev_setup(struct verna_eth *eth)
 		netif_keep_dst(netdev);
 	}
 	netif_carrier_off(netdev);
+	netif_tx_stop_all_queues(netdev); /* representors look, until they are started */
 }
 
 static void verna_params_default(struct verna_eth *eth)

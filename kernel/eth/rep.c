@@ -37,18 +37,41 @@ static int verna_rep_stop(struct net_device *netdev)
 	return 0;
 }
 
+/*
+ * Past the queue discipline of the PF's interface, which stands still while the uplink
+ * has no carrier. The packet was validated for the representor, whose features that
+ * interface has, too.
+ */
+static int verna_rep_xmit_now(struct sk_buff *skb, struct net_device *pf)
+{
+	u16 queue = netdev_pick_tx(pf, skb, NULL);
+	struct netdev_queue *nq = netdev_get_tx_queue(pf, queue);
+	int err = NETDEV_TX_BUSY;
+
+	skb_set_queue_mapping(skb, queue);
+	HARD_TX_LOCK(pf, nq, smp_processor_id());
+	if (netif_running(pf) && !netif_xmit_frozen_or_stopped(nq))
+		err = netdev_start_xmit(skb, pf, nq, false);
+	HARD_TX_UNLOCK(pf, nq);
+	if (dev_xmit_complete(err))
+		return err;
+	kfree_skb(skb);
+	return NET_XMIT_DROP;
+}
+
 /* The PF's interface finds the destination in the skb: verna_tx_vport(). */
 static netdev_tx_t verna_rep_xmit(struct sk_buff *skb, struct net_device *netdev)
 {
 	struct verna_rep *rep = netdev_priv(netdev);
+	struct net_device *pf = rep->eth->netdev;
 	unsigned int len = skb->len;
 	int err;
 
 	skb_dst_drop(skb);
 	dst_hold(&rep->dst->dst);
 	skb_dst_set(skb, &rep->dst->dst);
-	skb->dev = rep->eth->netdev;
-	err = dev_queue_xmit(skb);
+	skb->dev = pf;
+	err = netif_carrier_ok(pf) ? dev_queue_xmit(skb) : verna_rep_xmit_now(skb, pf);
 	/* Evaluates twice what it is given. */
 	if (net_xmit_eval(err))
 		dev_core_stats_tx_dropped_inc(netdev);

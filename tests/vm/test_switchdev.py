@@ -10,7 +10,7 @@ import time
 
 import pytest
 from bench import perftest
-from helpers import bdf, ping, rdma_side, reachable, repeatedly, silent, wait_until
+from helpers import bdf, carrier, ping, rdma_side, reachable, repeatedly, silent, wait_until
 from switchdev import Switch, mode, mode_now, representors
 from tenants import numvfs
 
@@ -114,6 +114,26 @@ def test_without_rules_all_is_for_software(switch):
         pf.run("ip link del br0", check=True)
     # Each ping and each answer crosses each representor of its way once.
     assert switch.slow_path() - before >= 2 * 10 * (2 + 1 + 1)
+
+
+def test_software_reaches_tenants_without_a_wire(switch):
+    pf, (one, two) = switch.pf, switch.tenants
+    for number in range(2):
+        pf.run(f"ip link set {pf.netdev} vf {number} state enable", check=True)
+    pf.guest.qmp("set_link", name="card0", up=False)
+    try:
+        wait_until(lambda: not carrier(pf), 10, "the loss of carrier")
+        pf.run("ip link add br0 type bridge && ip link set br0 up", check=True)
+        for rep in switch.reps:
+            pf.run(f"ip link set {rep} master br0", check=True)
+        reachable(one, two)
+        assert ping(one, two.ip)
+    finally:
+        pf.run("ip link del br0", check=True)
+        pf.guest.qmp("set_link", name="card0", up=True)
+        for number in range(2):
+            pf.run(f"ip link set {pf.netdev} vf {number} state auto", check=True)
+    wait_until(lambda: carrier(pf), 10, "carrier")
 
 
 def test_rules_need_no_software(rules):
