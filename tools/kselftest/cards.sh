@@ -106,7 +106,7 @@ rebind() {
 }
 
 switch() {
-	local card n path
+	local card n path pf
 	local mode="devlink dev eswitch set pci/"
 	card=$(cards | head -n 1) # the PF; then its VFs
 	$mode"$card" mode legacy && echo 0 >"/sys/bus/pci/devices/$card/sriov_numvfs" &&
@@ -117,12 +117,16 @@ switch() {
 	for path in "/sys/bus/pci/devices/$card"/net/*; do
 		ip link set dev "${path##*/}" up
 		n=$(cat "$path/phys_port_name")
-		case $n in pf0vf*) rename "${path##*/}" "swp$((${n#pf0vf} + 1))" ;; esac
+		case $n in
+		p0) pf=${path##*/} ;;
+		pf0vf*) rename "${path##*/}" "swp$((${n#pf0vf} + 1))" ;;
+		esac
 	done
 	for path in "/sys/bus/pci/devices/$card"/virtfn*; do
 		n=${path##*virtfn}
 		path=$(echo "$path"/net/*)
 		rename "${path##*/}" "h$((n + 1))"
+		ip link set dev "$pf" vf "$n" state enable # there is nobody on the wire
 	done
 }
 

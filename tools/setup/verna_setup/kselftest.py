@@ -26,7 +26,7 @@ libelf-dev zlib1g-dev libcap-dev libmnl-dev libnuma-dev libssl-dev liburing-dev 
 # What they call. perl and bc are for the shell libraries of net/forwarding.
 GUEST_PACKAGES = """
 python3 python3-yaml netsniff-ng bpftool bpftrace bc perl-base libcap2 libnuma1 libssl3t64 liburing2
-libmnl0 iputils-tracepath netcat-openbsd
+libmnl0 iputils-tracepath netcat-openbsd ncat
 """.split()
 
 # The tests of 7.x call `ethtool --json -l`. It needs no newer libraries than the stable suite's.
