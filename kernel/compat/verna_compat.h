@@ -9,6 +9,7 @@
 
 #include <linux/timer.h>
 #include <net/devlink.h>
+#include <net/flow_offload.h>
 #include <net/ipv6.h>
 
 #include "verna_have.h"
@@ -67,5 +68,15 @@ static inline int verna_hopopt_jumbo_remove(struct sk_buff *skb)
 	return 0;
 }
 #endif
+
+/* Older kernels show it by who hears of errors: with skip_sw, or who asked for it by verbose. */
+static inline bool verna_cls_skip_sw(const struct flow_cls_common_offload *common)
+{
+#ifdef VERNA_HAVE_FLOW_CLS_SKIP_SW
+	return common->skip_sw;
+#else
+	return common->extack;
+#endif
+}
 
 #endif /* VERNA_COMPAT_H */

@@ -68,6 +68,8 @@ struct verna_tc_key {
  * @priority: the lowest number wins
  * @routed: a flowtable's
  * @own: in the interface's receive steering
+ * @skip_sw: it is the card's alone
+ * @counted_twice: what it is for then goes to tc in software, which counts it
  * @spec: what the card was told
  * @meter: NULL: none
  * @edit: NULL: none
@@ -83,6 +85,8 @@ struct verna_tc_rule {
 	u32 priority;
 	bool routed;
 	bool own;
+	bool skip_sw;
+	bool counted_twice;
 	struct verna_flow_rule_ranges spec;
 	struct verna_tc_object *meter;
 	struct verna_tc_object *edit;

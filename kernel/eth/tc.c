@@ -11,6 +11,7 @@
 #include <net/pkt_cls.h>
 
 #include "eth.h"
+#include "verna_compat.h"
 
 #define VERNA_FT_PRIORITY	VERNA_STEER_PRIORITY	/* tc's are lower numbers */
 
@@ -95,6 +96,7 @@ static int verna_tc_rule_make(struct verna_eth *eth, struct net_device *port,
 
 	rule->routed = wish->routed;
 	rule->own = wish->own;
+	rule->skip_sw = verna_cls_skip_sw(wish->common);
 	if (rule->own && wish->common->chain_index) {
 		NL_SET_ERR_MSG_MOD(extack, "chains are for switchdev mode");
 		return -EOPNOTSUPP;
@@ -178,8 +180,8 @@ static int verna_tc_stats(struct verna_eth *eth, u32 vport, unsigned long cookie
 			      sizeof(stats));
 	if (len < 0)
 		return len;
-	packets = le64_to_cpu(stats.packets);
-	bytes = le64_to_cpu(stats.bytes);
+	packets = rule->counted_twice ? 0 : le64_to_cpu(stats.packets);
+	bytes = rule->counted_twice ? 0 : le64_to_cpu(stats.bytes);
 	age = le64_to_cpu(stats.now) - le64_to_cpu(stats.last_used);
 	flow_stats_update(told, bytes - rule->bytes, packets - rule->packets, 0,
 			  packets ? jiffies - nsecs_to_jiffies(age) : 0,

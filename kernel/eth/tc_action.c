@@ -318,9 +318,17 @@ static int verna_tc_finish_own(struct verna_tc_list *list)
 static int verna_tc_finish(struct verna_tc_list *list)
 {
 	struct verna_tc_object *edit;
+	bool software;
 
+	software = !(verna_tc_set(list)->flags & cpu_to_le32(VERNA_FLOW_A_PORT |
+							     VERNA_FLOW_A_CHAIN |
+							     VERNA_FLOW_A_DROP));
+	list->rule->counted_twice = software && !list->rule->skip_sw;
 	if (list->rule->own)
 		return verna_tc_finish_own(list);
+	/* There tc executes the whole list once more. */
+	if (list->rule->counted_twice && (list->rule->meter || list->edit.num_copies))
+		return verna_tc_no(list, "without skip_sw: police or copy what then goes to software");
 	if (list->rule->routed) { /* netfilter takes it for granted */
 		list->edit.flags |= cpu_to_le32(VERNA_EDIT_DEC_TTL);
 		list->edits = true;
@@ -328,9 +336,7 @@ static int verna_tc_finish(struct verna_tc_list *list)
 	if (!list->edits && !list->edit.num_copies)
 		return 0;
 	/* Software would get what was changed, and tc's list would change it again. */
-	if (list->edits && !(verna_tc_set(list)->flags &
-			     cpu_to_le32(VERNA_FLOW_A_PORT | VERNA_FLOW_A_CHAIN |
-					 VERNA_FLOW_A_DROP)))
+	if (list->edits && software)
 		return verna_tc_no(list, "a change of what then goes to software");
 	edit = verna_tc_edit(list->eth, &list->edit);
 	if (IS_ERR(edit)) {
