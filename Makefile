@@ -12,7 +12,7 @@ export PYTHONPATH := $(CURDIR)/tools/vm:$(CURDIR)/tools
 export PYTHONDONTWRITEBYTECODE := 1
 export VERNA_KERNEL
 
-.PHONY: help setup run test test-debug unit vm kselftest switch lint fuzz bench bench-eth clean clean-all
+.PHONY: help setup run test test-debug unit vm kselftest switch lint fuzz bench bench-eth bench-flow clean clean-all
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,10 @@ fuzz: ## search for inputs that break the card, for FUZZ_SECONDS (600)
 bench-eth: setup ## Ethernet, offload by offload, beside igb, e1000e, vmxnet3, virtio-net (BENCH_ARGS)
 	@$(PYTHON) tools/setup charts >/dev/null
 	@$(PYTHON) tools/bench/eth/run.py $(BENCH_ARGS)
+
+bench-flow: setup ## what rules cost, in software and in the card; VF to VF beside igb (BENCH_ARGS)
+	@$(PYTHON) tools/setup charts >/dev/null
+	@$(PYTHON) tools/bench/flow/run.py $(BENCH_ARGS)
 
 bench: run ## another name for "make run", whose table is the benchmark
 
