@@ -132,6 +132,11 @@ int verna_set_features(struct net_device *netdev, netdev_features_t features)
 	bool merge = features & NETIF_F_GRO_HW;
 	int err;
 
+	if (!(features & NETIF_F_HW_TC) && netdev->features & NETIF_F_HW_TC &&
+	    verna_tc_has_rules(&eth->tc, VERNA_VPORT_UPLINK)) {
+		netdev_err(netdev, "hw-tc-offload stays on while tc has rules in the card\n");
+		return -EBUSY;
+	}
 	/* Large buffers are there before large packets come, and until they are gone. */
 	if (merge) {
 		err = verna_set_merge_buffers(eth, true);

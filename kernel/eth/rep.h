@@ -68,6 +68,7 @@ struct verna_tc_key {
  * @priority: the lowest number wins
  * @routed: a flowtable's
  * @own: in the interface's receive steering
+ * @elsewhere: for another port that shares the block, so the card has none
  * @skip_sw: it is the card's alone
  * @counted_twice: what it is for then goes to tc in software, which counts it
  * @spec: what the card was told
@@ -85,6 +86,7 @@ struct verna_tc_rule {
 	u32 priority;
 	bool routed;
 	bool own;
+	bool elsewhere;
 	bool skip_sw;
 	bool counted_twice;
 	struct verna_flow_rule_ranges spec;

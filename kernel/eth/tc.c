@@ -87,6 +87,17 @@ static void verna_tc_rule_free(struct verna_eth *eth, struct verna_tc_rule *rule
 	kfree(rule);
 }
 
+/* A block that ports share has rules for one of them only. */
+static bool verna_tc_is_elsewhere(const struct net_device *port, const struct flow_rule *rule)
+{
+	struct flow_match_meta match;
+
+	if (!rule->match.dissector || !flow_rule_match_key(rule, FLOW_DISSECTOR_KEY_META))
+		return false;
+	flow_rule_match_meta(rule, &match);
+	return match.mask->ingress_ifindex && match.key->ingress_ifindex != port->ifindex;
+}
+
 static int verna_tc_rule_make(struct verna_eth *eth, struct net_device *port,
 			      const struct verna_tc_wish *wish,
 			      struct verna_tc_rule *rule)
@@ -94,6 +105,9 @@ static int verna_tc_rule_make(struct verna_eth *eth, struct net_device *port,
 	struct netlink_ext_ack *extack = wish->common->extack;
 	int err = 0;
 
+	rule->elsewhere = !wish->routed && verna_tc_is_elsewhere(port, wish->rule);
+	if (rule->elsewhere)
+		return 0;
 	rule->routed = wish->routed;
 	rule->own = wish->own;
 	rule->skip_sw = verna_cls_skip_sw(wish->common);
@@ -146,7 +160,8 @@ static int verna_tc_replace(struct verna_eth *eth, struct net_device *port, u32 
 	return 0;
 
 del_flow:
-	verna_flow_del(eth, rule->id);
+	if (rule->id)
+		verna_flow_del(eth, rule->id);
 free_rule:
 	verna_tc_rule_free(eth, rule);
 	return err;
@@ -326,7 +341,8 @@ int verna_tc_replay(struct verna_eth *eth)
 		rule->id = 0;
 		rule->packets = 0;
 		rule->bytes = 0;
-		err = err ?: verna_tc_rule_start(eth, rule);
+		if (!err && !rule->elsewhere)
+			err = verna_tc_rule_start(eth, rule);
 	}
 	mutex_unlock(&eth->tc.lock);
 	return err;

@@ -62,6 +62,7 @@ static int verna_tc_check_keys(const struct flow_rule *rule, struct netlink_ext_
 	return -EOPNOTSUPP;
 }
 
+/* Where it stands is known: of a block that ports share tc.c leaves out the others. */
 static int verna_tc_match_meta(struct net_device *in, const struct flow_rule *rule,
 			       struct netlink_ext_ack *extack)
 {

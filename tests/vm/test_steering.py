@@ -278,6 +278,7 @@ def test_rules_of_tc_keep_packets_away(queues):
         stats = next(row["options"] for row in json.loads(out) if "actions" in
                      row.get("options", {}))["actions"][0]["stats"]
         assert stats["hw_packets"] == stats["packets"] == 3
+        assert not a.run(f"ethtool -K {dev} hw-tc-offload off").ok
         for words, named in (("chain 3 flower skip_sw action drop", "chains"),
                              (f"flower skip_sw action mirred egress redirect dev {dev}",
                               "switchdev")):

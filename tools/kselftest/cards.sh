@@ -126,8 +126,12 @@ switch() {
 		n=${path##*virtfn}
 		path=$(echo "$path"/net/*)
 		rename "${path##*/}" "h$((n + 1))"
-		ip link set dev "$pf" vf "$n" state enable # there is nobody on the wire
+		# There is nobody on the wire; scripts send from any address.
+		ip link set dev "$pf" vf "$n" state enable
+		ip link set dev "$pf" vf "$n" spoofchk off
 	done
+	# Copies of frames that are for others arrive here.
+	ip link set dev "$pf" vf 2 trust on && ip link set dev h3 promisc on
 }
 
 rename() {
