@@ -328,7 +328,7 @@ static int verna_tc_finish(struct verna_tc_list *list)
 		return verna_tc_finish_own(list);
 	/* There tc executes the whole list once more. */
 	if (list->rule->counted_twice && (list->rule->meter || list->edit.num_copies))
-		return verna_tc_no(list, "without skip_sw: police or copy what then goes to software");
+		return verna_tc_no(list, "police or copy for software, without skip_sw");
 	if (list->rule->routed) { /* netfilter takes it for granted */
 		list->edit.flags |= cpu_to_le32(VERNA_EDIT_DEC_TTL);
 		list->edits = true;
