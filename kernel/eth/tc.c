@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verna: rules of tc flower and matchall in the tables of the embedded switch. Each port that a
- * block is bound to has rules of its own in the card, in tables of its own: chain for
- * chain those of tc. What a flowtable of netfilter forwards stands behind all rules of
+ * verna: rules of tc flower and matchall in the tables of the embedded switch. Each
+ * port that a block is bound to has rules of its own in the card, in tables of its own:
+ * chain for chain those of tc. What a flowtable of netfilter forwards stands behind all rules of
  * chain 0, as netfilter stands behind tc. Without a switch to program, in legacy mode
  * and on VFs, rules are the interface's own: they are in the table of its receive
  * steering, before those of ethtool -N.
@@ -292,9 +292,8 @@ int verna_tc_setup_block(struct net_device *netdev, enum tc_setup_type type,
 	struct verna_eth *eth = verna_tc_eth(netdev);
 	int err;
 
-	if (type == TC_SETUP_FT && !verna_rep_is_uplink(eth))
-		return -EOPNOTSUPP;
-	if (type == TC_SETUP_BLOCK && !verna_rep_is_uplink(eth) && !verna_steer_supported(eth))
+	if (block->command == FLOW_BLOCK_BIND && !verna_rep_is_uplink(eth) &&
+	    (type == TC_SETUP_FT || !verna_steer_supported(eth)))
 		return -EOPNOTSUPP;
 	mutex_lock(&eth->tc.lock);
 	if (type == TC_SETUP_FT)

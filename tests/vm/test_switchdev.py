@@ -65,6 +65,19 @@ def test_modes(machines):
     reachable(pf, peer)
 
 
+def test_a_flowtable_outlives_the_mode(machines):
+    """What was bound in one mode is unbound in the other, and can be bound again."""
+    pf, _ = machines
+    table = ("table inet t { flowtable f { hook ingress priority 0; flags offload; "
+             f"devices = {{ {pf.netdev} }}; }} }}")
+    for _ in range(2):
+        mode(pf, "switchdev", check=True)
+        pf.run("nft -f -", stdin=table, check=True)
+        mode(pf, "legacy", check=True)
+        pf.run("nft flush ruleset", check=True)
+    assert not pf.run("nft -f -", stdin=table).ok, "in legacy mode"
+
+
 def test_ports_tell_what_they_are(switch):
     ids = [switch.pf.run(f"cat /sys/class/net/{port}/phys_switch_id", check=True).out
            for port in switch.ports]
