@@ -20,6 +20,7 @@ from pathlib import Path
 from .qmp import Qmp, QmpError
 
 KEEP = 12  # snapshots that stay; each has what a booted guest has touched, some 300 MB
+NAME = "[0-9a-f]" * 12  # of a snapshot, as a pattern
 LIMIT = 60  # seconds for saving and loading
 
 
@@ -42,9 +43,9 @@ def lock(folder: Path, name: str):
 
 def prune(folder: Path) -> None:
     """Drops the oldest ones, and what killed processes left. Guests that run keep what they map."""
-    whole = sorted((path for path in folder.iterdir() if path.is_dir() and not path.suffix),
-                   key=lambda path: path.stat().st_mtime)
-    left = [path for path in folder.glob("*.tmp") if time.time() - path.stat().st_mtime > 3600]
+    whole = sorted(folder.glob(NAME), key=lambda path: path.stat().st_mtime)
+    hour = time.time() - 3600
+    left = [path for path in folder.glob(f"{NAME}.tmp") if path.stat().st_mtime < hour]
     for path in [*whole[:-KEEP], *left]:
         shutil.rmtree(path, ignore_errors=True)
 
