@@ -69,7 +69,7 @@ def test_a_flowtable_outlives_the_mode(machines):
     """What was bound in one mode is unbound in the other, and can be bound again."""
     pf, _ = machines
     table = ("table inet t { flowtable f { hook ingress priority 0; flags offload; "
-             f"devices = {{ {pf.netdev} }}; }} }}")
+             f"devices = {{ {pf.netdev} }}; }}; }}")
     for _ in range(2):
         mode(pf, "switchdev", check=True)
         pf.run("nft -f -", stdin=table, check=True)
