@@ -147,8 +147,8 @@ int verna_tc_setup_block(struct net_device *netdev, enum tc_setup_type type,
 
 /* tc_match.c, tc_action.c */
 void verna_tc_match_all(__be16 protocol, struct verna_flow_rule_ranges *spec);
-int verna_tc_match(struct net_device *in, const struct flow_rule *rule,
-		   struct verna_flow_rule_ranges *spec, struct netlink_ext_ack *extack);
+int verna_tc_match(const struct flow_rule *rule, struct verna_flow_rule_ranges *spec,
+		   struct netlink_ext_ack *extack);
 int verna_tc_actions(struct verna_eth *eth, const struct flow_action *wish,
 		     struct verna_tc_rule *rule, struct netlink_ext_ack *extack);
 

@@ -2,10 +2,10 @@
 /*
  * verna: rules of tc flower and matchall in the tables of the embedded switch. Each
  * port that a block is bound to has rules of its own in the card, in tables of its own:
- * chain for chain those of tc. What a flowtable of netfilter forwards stands behind all rules of
- * chain 0, as netfilter stands behind tc. Without a switch to program, in legacy mode
- * and on VFs, rules are the interface's own: they are in the table of its receive
- * steering, before those of ethtool -N.
+ * chain for chain those of tc. What a flowtable of netfilter forwards stands behind all
+ * rules of chain 0, as netfilter stands behind tc. Without a switch to program, in
+ * legacy mode and on VFs, rules are the interface's own: they are in the table of its
+ * receive steering, before those of ethtool -N.
  */
 #include <linux/rhashtable.h>
 #include <net/pkt_cls.h>
@@ -21,14 +21,12 @@
  * @cookie: name
  * @rule: what it matches and does
  * @routed: it is a flowtable's
- * @own: it is about what the interface itself receives
  */
 struct verna_tc_wish {
 	const struct flow_cls_common_offload *common;
 	unsigned long cookie;
 	const struct flow_rule *rule;
 	bool routed;
-	bool own;
 };
 
 static const struct rhashtable_params verna_tc_params = {
@@ -105,11 +103,12 @@ static int verna_tc_rule_make(struct verna_eth *eth, struct net_device *port,
 	struct netlink_ext_ack *extack = wish->common->extack;
 	int err = 0;
 
-	rule->elsewhere = !wish->routed && verna_tc_is_elsewhere(port, wish->rule);
+	/* tc wants all ports to take it, netfilter to hear which one did. */
+	rule->elsewhere = verna_tc_is_elsewhere(port, wish->rule);
 	if (rule->elsewhere)
-		return 0;
+		return wish->routed ? -EOPNOTSUPP : 0;
 	rule->routed = wish->routed;
-	rule->own = wish->own;
+	rule->own = !verna_rep_is_uplink(eth);
 	rule->skip_sw = verna_cls_skip_sw(wish->common);
 	if (rule->own && wish->common->chain_index) {
 		NL_SET_ERR_MSG_MOD(extack, "chains are for switchdev mode");
@@ -121,7 +120,7 @@ static int verna_tc_rule_make(struct verna_eth *eth, struct net_device *port,
 					FLOW_ACTION_HW_STATS_IMMEDIATE_BIT))
 		return -EOPNOTSUPP;
 	if (wish->rule->match.dissector)
-		err = verna_tc_match(port, wish->rule, &rule->spec, extack);
+		err = verna_tc_match(wish->rule, &rule->spec, extack);
 	else
 		verna_tc_match_all(wish->common->protocol, &rule->spec);
 	if (!err)
@@ -214,7 +213,6 @@ static int verna_tc_flower(struct verna_eth *eth, struct net_device *port, u32 v
 		.cookie = cls->cookie,
 		.rule = cls->rule,
 		.routed = routed,
-		.own = !verna_rep_is_uplink(eth),
 	};
 
 	switch (cls->command) {
@@ -236,7 +234,6 @@ static int verna_tc_matchall(struct verna_eth *eth, struct net_device *port, u32
 		.common = &cls->common,
 		.cookie = cls->cookie,
 		.rule = cls->rule,
-		.own = !verna_rep_is_uplink(eth),
 	};
 
 	switch (cls->command) {

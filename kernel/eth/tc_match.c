@@ -62,19 +62,14 @@ static int verna_tc_check_keys(const struct flow_rule *rule, struct netlink_ext_
 	return -EOPNOTSUPP;
 }
 
-/* Where it stands is known: of a block that ports share tc.c leaves out the others. */
-static int verna_tc_match_meta(struct net_device *in, const struct flow_rule *rule,
-			       struct netlink_ext_ack *extack)
+/* Its port needs no match: each port has tables of its own. */
+static int verna_tc_match_meta(const struct flow_rule *rule, struct netlink_ext_ack *extack)
 {
 	struct flow_match_meta match;
 
 	flow_rule_match_meta(rule, &match);
 	if (match.mask->l2_miss) {
 		NL_SET_ERR_MSG_MOD(extack, "the card does not match on l2_miss");
-		return -EOPNOTSUPP;
-	}
-	if (match.mask->ingress_ifindex && match.key->ingress_ifindex != in->ifindex) {
-		NL_SET_ERR_MSG_MOD(extack, "indev is another interface than the rule's");
 		return -EOPNOTSUPP;
 	}
 	return 0;
@@ -288,22 +283,21 @@ void verna_tc_match_all(__be16 protocol, struct verna_flow_rule_ranges *spec)
 
 /**
  * verna_tc_match - translate what a rule of flower matches
- * @in: interface that it is on
- * @rule: the rule
+ * @rule: the rule, of the port whose tables it is for
  * @spec: gets key, mask and ranges; zero before
  * @extack: gets what is wrong
  *
  * Return: 0, or -EOPNOTSUPP and a message that names the key.
  */
-int verna_tc_match(struct net_device *in, const struct flow_rule *rule,
-		   struct verna_flow_rule_ranges *spec, struct netlink_ext_ack *extack)
+int verna_tc_match(const struct flow_rule *rule, struct verna_flow_rule_ranges *spec,
+		   struct netlink_ext_ack *extack)
 {
 	u16 addr_type = 0;
 	int err;
 
 	err = verna_tc_check_keys(rule, extack);
 	if (!err && flow_rule_match_key(rule, FLOW_DISSECTOR_KEY_META))
-		err = verna_tc_match_meta(in, rule, extack);
+		err = verna_tc_match_meta(rule, extack);
 	if (!err && flow_rule_match_key(rule, FLOW_DISSECTOR_KEY_CONTROL))
 		err = verna_tc_match_control(rule, &addr_type, &spec->rule, extack);
 	if (!err && flow_rule_match_key(rule, FLOW_DISSECTOR_KEY_ARP))
