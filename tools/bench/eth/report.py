@@ -43,6 +43,12 @@ class Bar:
             return False
         return self.ratio <= self.bound if self.most else self.ratio >= self.bound
 
+    @property
+    def text(self) -> str:
+        found = "not measured" if self.ratio is None else f"{self.ratio:.2f}"
+        return (f"bar {self.name}: {found}, {'at most' if self.most else 'at least'} "
+                f"{self.bound:g}: {'met' if self.met else 'NOT MET'}")
+
 
 @dataclass
 class Report:

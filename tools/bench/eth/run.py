@@ -146,9 +146,7 @@ def summary(report: Report, trouble: list[str]) -> int:
     """Prints what the table does not say; the exit status."""
     print()
     for bar in report.bars():
-        found = "not measured" if bar.ratio is None else f"{bar.ratio:.2f}"
-        print(f"bar {bar.name}: {found}, {'at most' if bar.most else 'at least'} {bar.bound:g}: "
-              f"{'met' if bar.met else 'NOT MET'}")
+        print(bar.text)
     print(f"report: {report.write()}")
     for row in report.failed:
         print(f"FAILED {row.name}: {row.error.strip().splitlines()[-1]}\n  log: {row.log}",

@@ -207,9 +207,7 @@ def main() -> int:
     draw(report, FOLDER / "flow.svg")
     print()
     for bar in report.bars():
-        found = "not measured" if bar.ratio is None else f"{bar.ratio:.2f}"
-        print(f"bar {bar.name}: {found}, {'at most' if bar.most else 'at least'} {bar.bound:g}: "
-              f"{'met' if bar.met else 'NOT MET'}")
+        print(bar.text)
     print(f"report: {report.write(FOLDER)}")
     for text in [*report.errors, *(f"kernel log: {line}" for line in trouble)]:
         print(f"FAILED {text.strip().splitlines()[-1]}", file=sys.stderr)
