@@ -75,7 +75,6 @@ class Guest:
         self._keys: int | None = None  # the console's input
         self._settling: Process | None = None  # what a guest from a snapshot does first
         self.booted_in = 0.0
-        self.went_on = False  # from a snapshot
         self.boots_lost: list = []  # what blocked_interrupts() said when it was booted anew
         self._ended_by_us = False
         self._ports: list[str] | None = None  # options of root ports, if not by its devices
@@ -194,7 +193,6 @@ class Guest:
         self.accel = self.accel or accelerators.choose(setup)
         self._started = time.monotonic()
         state = self._snapshot(setup)
-        self.went_on = state is not None
         ours, theirs = zip(socket.socketpair(), socket.socketpair())
         fds = [end.fileno() for end in theirs]
         # The intel-iommu device must stand before the devices that it translates for.
@@ -266,6 +264,11 @@ class Guest:
     @property
     def alive(self) -> bool:
         return self._qemu is not None and self._qemu.poll() is None
+
+    @property
+    def went_on(self) -> bool:
+        """Whether it did not boot, but goes on from a snapshot."""
+        return self._settling is not None
 
     @property
     def pid(self) -> int:
