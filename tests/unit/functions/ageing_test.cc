@@ -11,6 +11,18 @@ using Aged = std::vector<verna_flow_aged>;
 
 constexpr uint16_t kType = 0x88b5;
 
+/// Adds a rule to a function's receive steering; `rule` is one of the two structures for that.
+template <typename Contract>
+Reply add_steering(MiniDriver& driver, FakeHostBus& bus, const Contract& rule) {
+  Bytes bytes(sizeof rule);
+  std::memcpy(bytes.data(), &rule, sizeof rule);
+  verna_cmd_add_flow command{};
+  command.addr = bus.alloc(bytes.size(), "rule");
+  command.len = sizeof rule;
+  bus.fill(command.addr, bytes);
+  return driver.execute(VERNA_CMD_ADD_FLOW, command);
+}
+
 /// Everything twice: `direction` is the parameter.
 struct Ageing : ObjectsRig, testing::WithParamInterface<unsigned> {
   Ageing() : aged_addr(card.bus.alloc(VERNA_FLOW_MAX_AGED * sizeof(verna_flow_aged), "aged")) {}
@@ -334,13 +346,7 @@ TEST_F(AgeingOfVfs, EachHearsOfItsOwnRules) {
   Rule rule = Rule().type(kType).drop();
   rule.rule.actions.idle_ms = 5;
   const verna_flow_rule_ranges& contract = rule;
-  Bytes bytes(sizeof contract);
-  std::memcpy(bytes.data(), &contract, sizeof contract);
-  verna_cmd_add_flow command{};
-  command.addr = vf1.bus.alloc(bytes.size(), "rule");
-  command.len = sizeof contract;
-  vf1.bus.fill(command.addr, bytes);
-  ASSERT_TRUE(vf1.driver.execute(VERNA_CMD_ADD_FLOW, command).ok());
+  ASSERT_TRUE(add_steering(vf1.driver, vf1.bus, contract).ok());
   world.run_for(10 * kMilli);
   verna_eqe eqe;
   EXPECT_FALSE(vf2.driver.take_event(vf2.driver.eq0, &eqe));
@@ -373,13 +379,7 @@ TEST(AgeingWithoutEvents, TheEventComesWithTheEventQueue) {
   verna_flow_rule rule{};
   rule.actions.flags = VERNA_FLOW_A_DROP;
   rule.actions.idle_ms = 5;
-  Bytes bytes(sizeof rule);
-  std::memcpy(bytes.data(), &rule, sizeof rule);
-  verna_cmd_add_flow command{};
-  command.addr = card.bus.alloc(bytes.size(), "rule");
-  command.len = sizeof rule;
-  card.bus.fill(command.addr, bytes);
-  ASSERT_TRUE(card.driver.execute(VERNA_CMD_ADD_FLOW, command).ok());
+  ASSERT_TRUE(add_steering(card.driver, card.bus, rule).ok());
   world.run_for(kSecond);
   RingHandle* eq = card.driver.create_eq(0, 4, 0);
   world.settle();
