@@ -2,8 +2,9 @@
 """A card's switch in switchdev mode: tenants behind it, representors, and rules of tc."""
 
 import json
+import time
 
-from helpers import bdf
+from helpers import bdf, wait_until
 from tenants import Tenant, numvfs
 
 
@@ -67,6 +68,15 @@ class Switch:
         stats = json.loads(self.pf.run("ip -j -s link", check=True).out)
         by_name = {row["ifname"]: row["stats64"] for row in stats}
         return sum(by_name[rep][way]["packets"] for rep in self.reps for way in ("rx", "tx"))
+
+    def quiet_slow_path(self) -> int:
+        """slow_path() when it stands still: IPv6 announces interfaces for some seconds."""
+        def still() -> bool:
+            before = self.slow_path()
+            time.sleep(1)
+            return self.slow_path() == before
+        wait_until(still, what="the end of IPv6's announcements")
+        return self.slow_path()
 
     def wire_everything(self):
         """Rules by which the tenants and the wire reach each other without software."""
