@@ -34,7 +34,7 @@ run: setup ## the main job: two guests, two cards, perftest between them; prints
 test: setup ## all tests: C++ unit tests, lint, and pytest with guests
 	@# Built here so that one sees how far it is; what fails here fails as a test below.
 	@$(PYTHON) tools/setup unit fuzz >/dev/null || :
-	@$(PYTEST) -n 2 tests $(if $(T),-k '$(T)') $(PYTEST_ARGS)
+	@$(PYTEST) -n 3 tests $(if $(T),-k '$(T)') $(PYTEST_ARGS)
 
 # The driver's own tests; what only tries the tools, moves many bytes, measures a rate or is rxe's
 # needs no such kernel.

@@ -22,6 +22,7 @@ def entries(repo):
     return expected.load(repo / "tests/kselftest/expected-6.12.txt")
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("unit", suite.basic(), ids=lambda unit: unit.name)
 def test_unit(lane, entries, unit):
     run = lane.run(unit, lane.net.folder)

@@ -38,6 +38,7 @@ def mixed(request, repo, setup_paths):
         yield ours, theirs, card.pcap
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("tool, options", TOOLS)
 @pytest.mark.parametrize("server", ["verna", "rxe"])
 def test_perftest_with_rxe(mixed, server, tool, options):
@@ -47,6 +48,7 @@ def test_perftest_with_rxe(mixed, server, tool, options):
     assert perftest.run(tool, *ends, options, timeout=60).values
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("server", ["verna", "rxe"])
 def test_rping_with_rxe(mixed, server):
     a, b = mixed[:2] if server == "verna" else (mixed[1], mixed[0])

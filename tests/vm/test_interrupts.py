@@ -60,6 +60,7 @@ def packets_per_interrupt(sender, receiver) -> float:
     return (rx_packets(receiver) - packets) / max(1, interrupts(receiver) - before)
 
 
+@pytest.mark.alone
 def test_moderation_saves_interrupts(uneven_guests):
     a, b = uneven_guests
     reachable(a, b)
@@ -195,6 +196,7 @@ def packets_by_cpu(end) -> list[int]:
     return [int(row.split()[0], 16) for row in rows]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("deferred", [False, True])
 def test_a_busy_channel_follows_its_interrupt(uneven_guests, deferred):
     """Small packets, cut by the sender's card, come faster than the stack takes them: the channel
@@ -304,6 +306,7 @@ print("all")
 """
 
 
+@pytest.mark.alone
 def test_busy_poll_without_interrupts(uneven_guests):
     """With napi_defer_hard_irqs and gro_flush_timeout a process that prefers to poll takes its
     packets itself; when it is gone, interrupts are back."""

@@ -125,6 +125,7 @@ def test_link_state(two_guests):
     assert f"Link Down Events: {downs + 4}" in shown
 
 
+@pytest.mark.alone
 def test_carrier_comes_at_once(two_guests):
     """Within 100 ms of opening, measured in the guest; the best of three."""
     end = two_guests[1]

@@ -4,6 +4,7 @@
 import re
 import time
 
+import pytest
 from helpers import reachable, repeatedly, vernactl, wait_until
 
 
@@ -53,6 +54,7 @@ def maxrate(end, queue: int, mbps: int) -> bool:
     return end.run(f"echo {mbps} > {path}").ok
 
 
+@pytest.mark.alone
 def test_tx_maxrate_is_kept_and_holds(uneven_guests):
     a, b = uneven_guests
     reachable(a, b)

@@ -211,6 +211,7 @@ def test_vlan_of_a_vf(tenants):
     reachable(one, peer)
 
 
+@pytest.mark.alone
 def test_rate(tenants):
     pf, peer, one, _ = tenants
     server = peer.popen("iperf3 -s")
@@ -228,6 +229,7 @@ def test_rate(tenants):
         server.stop()
 
 
+@pytest.mark.alone
 def test_guarantee(tenants):
     """Two tenants want 40 Mbit/s each, of 40: one has 24 for sure, and half of the rest."""
     pf, peer, *both = tenants

@@ -320,6 +320,7 @@ def rate_of(rules, counter: str, seconds: float) -> float:
     return (stop - start) / (now - since)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("police, counter, rate", [
     ("rate 8mbit burst 20k", "rx_bytes", 1_000_000),
     ("pkts_rate 400 pkts_burst 20", "rx_frames", 400)], ids=["bytes", "packets"])
@@ -338,6 +339,7 @@ def test_police(rules, police, counter, rate):
         sending.kill(9)
 
 
+@pytest.mark.alone
 def test_rate_of_a_vf(rules):
     rules.wire_everything()
     one, two = rules.tenants
