@@ -26,7 +26,8 @@ class Guarantee {
   void begin(Nanos now) { due_ = std::max(due_, now - std::min(now, kBurst)); }
   /// Nothing is due before this.
   Nanos due() const { return due_; }
-  void postpone(Nanos time) { due_ += time; }
+  /// What is due stays due.
+  void postpone(Nanos time, Nanos now) { due_ = std::max(due_, std::min(due_ + time, now)); }
   /// Bytes that are due at `now`, at least 1.
   uint32_t allowance(Nanos now) const {
     const double bytes = static_cast<double>(now - std::min(now, due_)) * kbps_ / kByteTime;

@@ -14,7 +14,7 @@ void Scheduler::wake(TxSource* source) {
 void Scheduler::make_runnable(TxSource* source) {
   if (source->state_ == TxSource::State::kRunnable) return;
   source->state_ = TxSource::State::kRunnable;
-  classes_[class_of(*source)].add(source, &part_of(*source), now_);
+  tree_.add(source, &part_of(*source), now_);
 }
 
 void Scheduler::make_polled(TxSource* source) {
@@ -28,10 +28,9 @@ void Scheduler::make_polled(TxSource* source) {
 /// Neither runnable nor parked any more.
 void Scheduler::take_off(TxSource* source) {
   if (source->state_ == TxSource::State::kRunnable) {
-    classes_[class_of(*source)].remove(source);
+    tree_.remove(source);
   } else if (source->state_ == TxSource::State::kParked) {
-    std::erase_if(parked_, [source](const Parked& p) { return p.source == source; });
-    std::make_heap(parked_.begin(), parked_.end());
+    parked_.erase(source);
   }
   source->state_ = TxSource::State::kIdle;
 }
@@ -44,15 +43,13 @@ void Scheduler::make_idle(TxSource* source) {
 void Scheduler::park(TxSource* source, Nanos until) {
   take_off(source);
   source->state_ = TxSource::State::kParked;
-  parked_.push_back({until, source->served_, source});
-  std::push_heap(parked_.begin(), parked_.end());
+  parked_.push(source, until);
 }
 
 void Scheduler::release_parked(Nanos now) {
-  while (!parked_.empty() && parked_.front().when <= now) {
-    TxSource* source = parked_.front().source;
-    std::pop_heap(parked_.begin(), parked_.end());
-    parked_.pop_back();
+  while (parked_.next() <= now) {
+    TxSource* source = parked_.first();
+    parked_.erase(source);
     make_runnable(source);
   }
 }
@@ -75,33 +72,8 @@ void Scheduler::configure(TxSource* source, const TxQueueSetup& setup) {
   if (has_work) make_runnable(source);
 }
 
-void Scheduler::limit(TxGroup* group, uint32_t kbps) {
-  group->shaper.configure(kbps, 0, now_);
-  std::vector<TxSource*> waiting;
-  for (const Parked& p : parked_)
-    if (&group_of(*p.source) == group) waiting.push_back(p.source);
-  for (TxSource* source : waiting) {
-    take_off(source);
-    make_runnable(source);  // and finds out how long it has to wait now
-  }
-}
-
-void Scheduler::guarantee(TxGroup* group, uint32_t kbps) {
-  group->guarantee.configure(kbps, now_);
-  for (size_t i = 0; i < group->parts.size(); i++) classes_[i].guarantee_changed(&group->parts[i]);
-}
-
-void Scheduler::share(TxGroup* group, uint16_t weight) {
-  for (size_t i = 0; i < group->parts.size(); i++) classes_[i].share(&group->parts[i], weight);
-}
-
-/// When a source may send by its own rate and that of its group.
-Nanos Scheduler::ready_at(const TxSource& source) {
-  return std::max(source.shaper_.ready_at(), group_of(source).shaper.ready_at());
-}
-
 uint32_t Scheduler::allowance(const TxSource& source, Nanos now) {
-  return std::min(source.shaper_.allowance(now), group_of(source).shaper.allowance(now));
+  return std::min(source.shaper_.allowance(now), TxTree::allowance(group_of(source), now));
 }
 
 TxQueueSetup Scheduler::setup_of(const TxSource& source) const {
@@ -110,12 +82,11 @@ TxQueueSetup Scheduler::setup_of(const TxSource& source) const {
 
 void Scheduler::configure_classes(const TxClassSetup& setup, uint8_t rdma_class) {
   if (rdma_class != rdma_class_) {
-    TxClass& old = classes_[rdma_class_];
-    old.for_each([&](TxSource* source) {
-      if (source->kind_ != TxSource::Kind::kRdma) return;
-      old.remove(source);
-      classes_[rdma_class].add(source, &group_of(*source).parts[rdma_class], now_);
-    });
+    for (TxSource* source : tree_.sources(rdma_class_)) {
+      if (source->kind_ != TxSource::Kind::kRdma) continue;
+      tree_.remove(source);
+      tree_.add(source, &group_of(*source).parts[rdma_class], now_);
+    }
     rdma_class_ = rdma_class;
   }
   classes_.configure(setup, now_);
@@ -169,7 +140,7 @@ Scheduler::Before Scheduler::poll_those_before(const TxClass& tclass, Nanos now)
 /// Lets the source whose turn it is send. Returns what it is charged of the run's budget.
 uint32_t Scheduler::take_turn(TxClass* tclass, uint32_t byte_budget, Nanos now) {
   TxSource* source = tclass->current(now);
-  if (const Nanos ready = ready_at(*source); ready > now) {
+  if (const Nanos ready = source->shaper_.ready_at(); ready > now) {
     park(source, ready);
     return 0;
   }
@@ -184,9 +155,8 @@ uint32_t Scheduler::take_turn(TxClass* tclass, uint32_t byte_budget, Nanos now) 
 
 void Scheduler::end_turn(TxClass* tclass, TxSource* source, const TxTurn& turn, Nanos now) {
   tclass->end_turn(source, turn);
-  if (turn.sent > 0) source->served_ = turns_ + 1;
   source->shaper_.charge(turn.sent, now);
-  group_of(*source).shaper.charge(turn.sent, now);
+  tree_.charge(&group_of(*source), turn.sent, now);
   switch (turn.result) {
     case TxSource::Result::kWireFull:
       wire_full_ = true;
@@ -219,6 +189,7 @@ bool Scheduler::serve(int64_t* byte_budget, Nanos now) {
 bool Scheduler::run(Nanos now, uint32_t byte_budget) {
   now_ = now;
   release_parked(now);
+  tree_.release(now);
   poll_sources(now);
   wire_full_ = false;
   if (now < paused_until_) return false;
@@ -247,9 +218,9 @@ bool Scheduler::can_send(Nanos now) const {
 }
 
 Nanos Scheduler::next_deadline(Nanos now) const {
-  if (now < paused_until_) return num_runnable() || num_parked() ? paused_until_ : kNever;
-  const Nanos parked = parked_.empty() ? kNever : parked_.front().when;
-  return std::min(parked, classes_.next_ready(now));
+  const Nanos waiting = std::min(parked_.next(), tree_.next_release());
+  if (now < paused_until_) return classes_.empty() && waiting == kNever ? kNever : paused_until_;
+  return std::min(waiting, classes_.next_ready(now));
 }
 
 }  // namespace verna

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "sched/tx_classes.h"
 #include "sched/tx_source.h"
+#include "sched/tx_tree.h"
 
 namespace verna {
 
@@ -20,12 +20,13 @@ struct TxQueueSetup {
   uint32_t burst_bytes = 0;
 };
 
-/// Lets sources send in turn: classes by priority and weight, the groups of a class by weight, the
-/// queues of a group by weight, each within its rate. A source that must wait for its rate is
-/// parked until it may go on, and next_deadline() tells when that is. One that finds the wire full
-/// keeps its turn until there is room, so that frames of no size are put at a disadvantage. It also
-/// keeps the list of sources that were active lately and are polled without a doorbell; one that
-/// stays idle is armed and leaves the list.
+/// Lets sources send in turn: classes by priority and weight, in a class the nodes of the tree from
+/// the top down, at last the queues of a group by weight, each within its rate. A source that must
+/// wait for its rate is parked until it may go on, a node that must is held with all that is below
+/// it, and next_deadline() tells when the first goes on. A source that finds the wire full keeps
+/// its turn until there is room, so that frames of no size are put at a disadvantage. The scheduler
+/// also keeps the list of sources that were active lately and are polled without a doorbell; one
+/// that stays idle is armed and leaves the list.
 class Scheduler {
  public:
   /// Something happened that may give `source` work (doorbell, acknowledgement, timer, response).
@@ -38,15 +39,19 @@ class Scheduler {
   Nanos now() const { return now_; }
   /// A source that was never configured has the default values. Only for Ethernet queues.
   void configure(TxSource* source, const TxQueueSetup& setup);
-  /// What all sources of `group` send together does not exceed `kbps`, 0: no limit.
-  void limit(TxGroup* group, uint32_t kbps);
-  /// `group` sends `kbps` before groups without a guarantee share what is left, this group among
-  /// them, class by class; 0: none. If guarantees come to more than there is, each has its part. It
-  /// gets 0 again before it goes.
-  void guarantee(TxGroup* group, uint32_t kbps);
-  /// The weight of `group` among groups, at first 1, in every class. It gets 1 again before it
-  /// goes.
-  void share(TxGroup* group, uint16_t weight);
+  /// What all sources below `node` send together does not exceed `kbps`, 0: no limit.
+  void limit(TxNode* node, uint32_t kbps) { tree_.limit(node, kbps, now_); }
+  /// `node` sends `kbps` before siblings of its priority without a guarantee share what is left,
+  /// this one among them, class by class; 0: none. If guarantees come to more than there is, each
+  /// has its part. It gets 0 again before it goes.
+  void guarantee(TxNode* node, uint32_t kbps) { tree_.guarantee(node, kbps, now_); }
+  /// The weight of `node` among siblings of its priority, at first 1, in every class. It gets 1
+  /// again before it goes.
+  void share(TxNode* node, uint16_t weight) { tree_.share(node, weight); }
+  /// Siblings of higher priority go first, at first 0.
+  void prioritize(TxNode* node, uint8_t priority) { tree_.prioritize(node, priority, now_); }
+  /// `parent`, an inner node that is not below `node`, is above it, or, null, nobody, as at first.
+  void attach(TxNode* node, TxNode* parent) { tree_.attach(node, parent, now_); }
   /// `rdma_class` is that of all queue pairs.
   void configure_classes(const TxClassSetup& setup, uint8_t rdma_class);
   /// Classes as after power-on. Sources are gone by then, or go on with their own settings.
@@ -76,7 +81,8 @@ class Scheduler {
   /// Turns taken since the card was made, but those that found the wire full.
   uint64_t turns() const { return turns_; }
   size_t num_runnable() const { return classes_.num_runnable(); }
-  size_t num_parked() const { return parked_.size(); }
+  /// Sources that wait for their rate or that of a node.
+  size_t num_parked() const { return parked_.size() + tree_.num_held(); }
   size_t num_polled() const { return polled_.size(); }
   /// Settings of a source as they are, for people.
   TxQueueSetup setup_of(const TxSource& source) const;
@@ -86,30 +92,17 @@ class Scheduler {
  private:
   static constexpr uint32_t kIdlePolls = 256;  // then a source is armed
   static constexpr size_t kMaxPolled = 64;     // beyond it sources need their doorbells
-  /// Earliest on top; of those that wait for the same, as a group does, who was served least
-  /// lately.
-  struct Parked {
-    Nanos when;
-    uint64_t served;
-    TxSource* source;
-    bool operator<(const Parked& other) const {
-      return when != other.when ? when > other.when : served > other.served;
-    }
-  };
   uint8_t class_of(const TxSource& source) const {
     return source.kind_ == TxSource::Kind::kRdma ? rdma_class_ : source.tclass_;
   }
   TxGroup& group_of(const TxSource& source) { return source.group_ ? *source.group_ : ungrouped_; }
-  TxGroup::Part& part_of(const TxSource& source) {
-    return group_of(source).parts[class_of(source)];
-  }
+  TxPart& part_of(const TxSource& source) { return group_of(source).parts[class_of(source)]; }
   void make_runnable(TxSource* source);
   void make_polled(TxSource* source);
   void make_idle(TxSource* source);
   void park(TxSource* source, Nanos until);
   void release_parked(Nanos now);
   void take_off(TxSource* source);
-  Nanos ready_at(const TxSource& source);
   uint32_t allowance(const TxSource& source, Nanos now);
   void poll_sources(Nanos now);
   enum class Before { kNobody, kIdle, kWork };
@@ -120,9 +113,10 @@ class Scheduler {
   void end_turn(TxClass* tclass, TxSource* source, const TxTurn& turn, Nanos now);
 
   TxClasses classes_;
+  TxTree tree_{classes_};
   TxGroup ungrouped_;  // of those that joined none
   uint8_t rdma_class_ = 0;
-  std::vector<Parked> parked_;  // a heap
+  DueHeap<TxSource> parked_;
   std::vector<TxSource*> polled_;
   Nanos now_ = 0;
   Nanos paused_until_ = 0;

@@ -57,6 +57,10 @@ Nanos TxClasses::next_ready(Nanos now) const {
   return next;
 }
 
+bool TxClasses::empty() const {
+  return std::all_of(classes_.begin(), classes_.end(), [](const TxClass& c) { return c.empty(); });
+}
+
 size_t TxClasses::num_runnable() const {
   size_t count = 0;
   for (const TxClass& c : classes_) count += c.size();

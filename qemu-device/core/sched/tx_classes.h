@@ -30,6 +30,8 @@ class TxClasses {
   bool can_send(Nanos now) const;
   /// When the first class that its rate holds back may go on; kNever: there is none.
   Nanos next_ready(Nanos now) const;
+  /// Nobody could send if it were for classes alone.
+  bool empty() const;
   size_t num_runnable() const;
 
   /// `sent` bytes were sent by a queue of `tclass`.

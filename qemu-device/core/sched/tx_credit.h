@@ -12,9 +12,9 @@ namespace verna {
 /// Bytes of a turn of the heaviest; lighter ones get their part of it.
 inline constexpr uint32_t kQuantum = 16384;
 
-/// What one of weight `weight` gets for a round if the heaviest has `heaviest`.
-inline uint32_t quantum_of(uint32_t weight, uint32_t heaviest) {
-  return std::max<uint32_t>(1, kQuantum * weight / heaviest);
+/// What one of weight `weight` gets for a round if the heaviest has `heaviest` and gets `round`.
+inline uint32_t quantum_of(uint32_t weight, uint32_t heaviest, uint32_t round = kQuantum) {
+  return std::max<uint32_t>(1, round * weight / heaviest);
 }
 
 /// Bytes that were sent are what counts, so that neither the size of frames nor the length of turns

@@ -33,14 +33,14 @@ void TxRing::next() {
   began_ = false;
 }
 
-TxMember* TxRing::current() {
+TxMember* TxRing::current(uint32_t round) {
   for (size_t tried = 0;; next()) {
-    if (!began_) head_->credit.begin_turn(quantum(*head_));
+    if (!began_) head_->credit.begin_turn(quantum(*head_, round));
     began_ = true;
     if (head_->credit.bytes() > 0) return head_;
     if (++tried <= size_) continue;
-    pass_idle_rounds([this](auto f) {
-      for_each([&](TxMember* member) { f(member->credit, quantum(*member)); });
+    pass_idle_rounds([&](auto f) {
+      for_each([&](TxMember* member) { f(member->credit, quantum(*member, round)); });
     });
     tried = 0;
   }

@@ -35,13 +35,14 @@ class TxRing {
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
 
-  /// Whose turn it is; its credit is positive. There must be one.
-  TxMember* current();
+  /// Whose turn it is; its credit is positive. There must be one. The heaviest gets `round` bytes
+  /// for a turn that begins now.
+  TxMember* current(uint32_t round = kQuantum);
   /// The turn of the current one is over; it stays.
   void next();
   /// Calls `f` for each member; it may remove that one.
   template <typename F>
-  void for_each(F f) {
+  void for_each(F f) const {
     TxMember* member = head_;
     for (size_t i = size_; i > 0; i--) {
       TxMember* after = member->next_;
@@ -55,8 +56,9 @@ class TxRing {
   void set_weight(TxMember* member, uint16_t weight);
 
  private:
-  uint32_t quantum(const TxMember& member) const {
-    return quantum_of(member.weight_, weights_.empty() ? 1 : weights_.rbegin()->first);
+  uint32_t quantum(const TxMember& member, uint32_t round) const {
+    if (weights_.empty()) return round;
+    return quantum_of(member.weight_, weights_.rbegin()->first, round);
   }
 
   TxMember* head_ = nullptr;  // whose turn it is

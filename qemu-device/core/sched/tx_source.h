@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "base/types.h"
 #include "hw/verna_eth.h"
@@ -12,7 +13,7 @@
 namespace verna {
 
 /// A queue that sends: an Ethernet TX queue or a queue pair (its requester and responder).
-class TxSource : private TxMember {
+class TxSource : private TxMember, public DueItem {
  public:
   enum class Result {
     kIdle,      // nothing to send now; wake() when there is
@@ -50,7 +51,10 @@ class TxSource : private TxMember {
  private:
   friend class Scheduler;
   friend class TxClass;
-  enum class State { kIdle, kRunnable, kParked };  // parked: waits for a point in time
+  friend class TxTree;
+  friend void append_sources(const TxPart& part, std::vector<TxSource*>* out);
+  /// Parked: waits for a point in time of its own, as a DueItem.
+  enum class State { kIdle, kRunnable, kParked };
 
   Kind kind_;
   State state_ = State::kIdle;
@@ -61,10 +65,9 @@ class TxSource : private TxMember {
 
   uint8_t tclass_ = 0;  // of an Ethernet queue; queue pairs share one
   Shaper shaper_;
-  TxGroup* group_ = nullptr;       // null: the one of all that joined none
-  TxGroup::Part* part_ = nullptr;  // null: it is not runnable
-  uint64_t served_ = 0;            // turn in which it sent last
-  uint32_t burst_bytes_ = 0;       // as it was configured
+  TxGroup* group_ = nullptr;  // null: the one of all that joined none
+  TxPart* part_ = nullptr;    // null: it is not runnable
+  uint32_t burst_bytes_ = 0;  // as it was configured
 };
 
 }  // namespace verna
