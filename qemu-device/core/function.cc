@@ -4,6 +4,7 @@
 #include "ctrl/card_commands.h"
 #include "ctrl/describe.h"
 #include "ctrl/eswitch_commands.h"
+#include "ctrl/rate_commands.h"
 #include "ctrl/vport_commands.h"
 
 namespace verna {
@@ -118,7 +119,7 @@ void Function::ring(const DoorbellRing::Doorbell& doorbell, Nanos now) {
 bool Function::is_about_card(const CommandBytes& command) const {
   const uint16_t opcode = command.as<verna_cmd_hdr>().opcode;
   return CardCommands::knows(opcode) || VportCommands::knows(opcode) ||
-         (env_.vswitch && EswitchCommands::knows(command));
+         RateCommands::knows(opcode) || (env_.vswitch && EswitchCommands::knows(command));
 }
 
 CommandResult Function::execute(const CommandBytes& command, Nanos now) {
@@ -297,13 +298,13 @@ void Function::reset() {
 }
 
 std::string Function::control(const std::string& request, Nanos now) {
-  return describe({env_.vswitch,   id_,        regs_,
-                   eqs_,           cqs_,       eth_,
-                   rdma_,          counters_,  loopback_counters_,
-                   env_.scheduler, quota_,     env_.timers,
-                   *wire_,         env_.trace, cap_dev_,
-                   cap_eth_,       cap_rdma_,  cap_vport_,
-                   cap_eswitch_,   now},
+  return describe({env_.vswitch,   id_,          regs_,
+                   eqs_,           cqs_,         eth_,
+                   rdma_,          counters_,    loopback_counters_,
+                   env_.scheduler, env_.rates,   quota_,
+                   env_.timers,    *wire_,       env_.trace,
+                   cap_dev_,       cap_eth_,     cap_rdma_,
+                   cap_vport_,     cap_eswitch_, now},
                   request);
 }
 

@@ -14,6 +14,7 @@
 #include "host/counting_bus.h"
 #include "mac/loopback_port.h"
 #include "rdma/rdma_engine.h"
+#include "sched/rate_tree.h"
 #include "vswitch/switch.h"
 
 namespace verna {
@@ -25,6 +26,7 @@ struct FunctionEnvironment {
   Mac& wire;
   Switch* vswitch;  // null: the card has no VFs
   Scheduler& scheduler;
+  const RateTree& rates;
   TimerQueue& timers;
   Trace& trace;
   Rng& rng;

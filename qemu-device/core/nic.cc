@@ -12,6 +12,7 @@
 
 #include "ctrl/card_commands.h"
 #include "ctrl/eswitch_commands.h"
+#include "ctrl/rate_commands.h"
 #include "ctrl/vport_commands.h"
 #include "function.h"
 #include "function_config.h"
@@ -72,6 +73,7 @@ struct Nic::Impl {
   Rng rng;
   TimerQueue timers;
   Scheduler scheduler;
+  RateTree rates{scheduler};
   std::unique_ptr<Switch> vswitch;  // null: the card cannot have VFs
   std::vector<std::unique_ptr<Function>> functions;
   std::vector<Function*> active;  // that are there, the PF first
@@ -82,6 +84,7 @@ struct Nic::Impl {
   CardCommands card_commands;
   std::optional<VportCommands> vport_commands;
   std::optional<EswitchCommands> eswitch_commands;
+  std::optional<RateCommands> rate_commands;
   PacketView packet;         // the frame that is being received
   bool frames_left = false;  // this run's budget ended before the frames did
   Nanos next_beat = 0;
@@ -106,10 +109,9 @@ Nic::Impl::Impl(const NicConfig& cfg, HostBus& host, Port& port, Rng seed)
       card_commands(scheduler, pause_receiver, pause_sender, pf.eth()) {
   wire.set_pause(&pause_receiver, cfg.mac);
   if (!vswitch) return;
-  std::vector<TxGroup*> vfs;
-  for (size_t fn = 1; fn < functions.size(); fn++) vfs.push_back(&functions[fn]->tx_group());
-  vport_commands.emplace(pf.bus(), *vswitch, scheduler, std::move(vfs),
-                         [this](FunctionId fn) { vport_changed(fn); });
+  for (size_t fn = 1; fn < functions.size(); fn++) rates.add_leaf(&functions[fn]->tx_group());
+  rate_commands.emplace(pf.bus(), rates);
+  vport_commands.emplace(pf.bus(), *vswitch, rates, [this](FunctionId fn) { vport_changed(fn); });
   eswitch_commands.emplace(pf.bus(), *vswitch, pf.eth().limits().max_queues,
                            [this](verna_eswitch_mode mode, uint16_t queue, Nanos now) {
                              set_switch_mode(mode, now);
@@ -123,6 +125,7 @@ std::vector<std::unique_ptr<Function>> Nic::Impl::make_functions(HostBus& host) 
                                            wire,
                                            vswitch.get(),
                                            scheduler,
+                                           rates,
                                            timers,
                                            trace,
                                            rng,
@@ -287,10 +290,11 @@ bool Nic::Impl::prepare_sleep(Nanos now) {
 CommandResult Nic::Impl::execute(const CommandBytes& command, Nanos now) {
   if (eswitch_commands && EswitchCommands::knows(command))
     return eswitch_commands->execute(command, now);
-  if (!VportCommands::knows(command.as<verna_cmd_hdr>().opcode))
-    return card_commands.execute(command);
-  return vport_commands ? vport_commands->execute(command)
-                        : CommandResult::fail(VERNA_CMD_BAD_OPCODE);
+  const uint16_t opcode = command.as<verna_cmd_hdr>().opcode;
+  if (CardCommands::knows(opcode)) return card_commands.execute(command);
+  if (!vport_commands) return CommandResult::fail(VERNA_CMD_BAD_OPCODE);
+  return RateCommands::knows(opcode) ? rate_commands->execute(command)
+                                     : vport_commands->execute(command);
 }
 
 /// What the PF's vport still has is the PF's, as it was decided.
@@ -326,9 +330,8 @@ void Nic::Impl::reset_vports() {
   for (FunctionId fn = 0; fn < functions.size(); fn++) {
     vswitch->reset_function(fn);
     vswitch->configure(fn, {}, VERNA_VPORT_LINK_AUTO);
-    scheduler.limit(&functions[fn]->tx_group(), 0);
-    scheduler.guarantee(&functions[fn]->tx_group(), 0);
   }
+  rates.reset();
   for (FunctionId fn = 0; fn < functions.size(); fn++) {
     BridgePortConfig vport;
     vport.mac = default_mac(config, fn);

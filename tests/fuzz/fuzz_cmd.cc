@@ -7,6 +7,7 @@
 
 #include "fuzz/fuzz_card.h"
 #include "hw/verna_edit.h"
+#include "hw/verna_rate.h"
 #include "hw/verna_vport.h"
 #include "support/fail.h"
 
@@ -16,10 +17,10 @@ namespace {
 using test::MiniDriver;
 
 constexpr uint16_t kOpcodes[] = {
-    0x000, 0x001, 0x002, 0x010, 0x011, 0x012, 0x013, 0x100, 0x101, 0x102, 0x103, 0x110,
-    0x111, 0x112, 0x113, 0x114, 0x118, 0x200, 0x201, 0x202, 0x203, 0x210, 0x211, 0x212,
-    0x213, 0x220, 0x300, 0x301, 0x302, 0x303, 0x400, 0x401, 0x003, 0x014, 0x104, 0x105,
-    0x115, 0x116, 0x117, 0x310, 0x311, 0x312, 0x313, 0x318, 0x319, 0x402, 0x403, 0x304};
+    0x000, 0x001, 0x002, 0x010, 0x011, 0x012, 0x013, 0x100, 0x101, 0x102, 0x103, 0x110, 0x111,
+    0x112, 0x113, 0x114, 0x118, 0x200, 0x201, 0x202, 0x203, 0x210, 0x211, 0x212, 0x213, 0x220,
+    0x300, 0x301, 0x302, 0x303, 0x400, 0x401, 0x003, 0x014, 0x104, 0x105, 0x115, 0x116, 0x117,
+    0x310, 0x311, 0x312, 0x313, 0x318, 0x319, 0x402, 0x403, 0x304, 0x410, 0x411, 0x412, 0x413};
 constexpr uint16_t kVfs = 2;
 
 /// A number that a command of before returned, or a small one.
@@ -157,6 +158,19 @@ Bytes seed(uint8_t sender, uint8_t op_index, const Fields& fields) {
   return seed(sender, {{op_index, fields}});
 }
 
+/// A tree of rates: two nodes, of which one goes below the other and then is the top.
+Bytes rates_seed() {
+  constexpr auto fields = [](uint64_t id, uint64_t set) { return id | set << 32; };
+  constexpr uint64_t kBelowFirst = 1;
+  return seed(0, {{index_of(VERNA_CMD_CREATE_RATE_NODE), {}},
+                  {index_of(VERNA_CMD_CREATE_RATE_NODE),
+                   {{8, fields(0, VERNA_RATE_SET_PARENT)}, {24, kBelowFirst}}},
+                  {index_of(VERNA_CMD_MODIFY_RATE_NODE),
+                   {{8, fields(1, VERNA_RATE_SET_MAX)}, {16, 100'000}}},
+                  {index_of(VERNA_CMD_MODIFY_RATE_NODE), {{8, fields(2, VERNA_RATE_SET_PARENT)}}},
+                  {index_of(VERNA_CMD_DESTROY_RATE_NODE), {{8, 1}}}});
+}
+
 /// The switch with rules of its own; all that the arena has are zeros, which is a rule for every
 /// frame, a meter that lets nothing through and an edit that changes nothing.
 Bytes switchdev_seed() {
@@ -207,6 +221,7 @@ std::vector<Bytes> seeds() {
       seed(0, index_of(VERNA_CMD_ADD_FLOW), {{24, kArena}, {32, sizeof(verna_flow_rule)}}));
   out.push_back(switchdev_seed());
   out.push_back(ageing_seed());
+  out.push_back(rates_seed());
   return out;
 }
 

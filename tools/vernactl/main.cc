@@ -41,6 +41,7 @@ constexpr Question kQuestions[] = {
     {"rss", "RSS contexts: key, fields, indirection table"},
     {"vports", "vports of the embedded switch with their counters"},
     {"switch", "mode, tables, rules, meters and edits of the embedded switch"},
+    {"rates", "tree of rates by which VFs share what the card sends"},
     {"flow", "flow tables and rules with their counters"},
     {"qps", "RDMA queue pairs"},
     {"mrs", "RDMA memory regions"},

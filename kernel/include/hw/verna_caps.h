@@ -165,14 +165,20 @@ VERNA_ASSERT_SIZE(verna_cap_rdma, 64);
  * @fields: VERNA_VPORT_SET_* that VERNA_CMD_SET_VPORT takes
  * @max_vfs: VFs that can be enabled
  * @max_addresses: addresses that a VF may add
+ * @max_rate_nodes: inner nodes of the tree of rates (verna_rate.h); 0: there is none
+ * @max_rate_levels: nodes on the way from a vport to the top of the tree
+ * @reserved: zero
  */
 struct verna_cap_vport {
 	struct verna_cap_hdr hdr;
 	__le32 fields;
 	__le16 max_vfs;
 	__le16 max_addresses;
+	__le16 max_rate_nodes;
+	__u8 max_rate_levels;
+	__u8 reserved;
 };
-VERNA_ASSERT_SIZE(verna_cap_vport, 16);
+VERNA_ASSERT_SIZE(verna_cap_vport, 20);
 
 /**
  * struct verna_cap_eswitch - modes of the embedded switch, and what its tables can do

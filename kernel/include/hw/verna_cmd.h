@@ -79,11 +79,15 @@ enum verna_cmd_opcode {
 	VERNA_CMD_CREATE_FLOW_EDIT = 0x0318,	/* verna_cmd_flow_object -> result: edit */
 	VERNA_CMD_DESTROY_FLOW_EDIT = 0x0319,	/* verna_cmd_object; BUSY while a rule uses it */
 
-	/* the PF about the embedded switch, the first two about the vports of its VFs */
+	/* the PF about the switch and its VFs, the first two about vports of these */
 	VERNA_CMD_SET_VPORT = 0x0400,		/* verna_cmd_set_vport */
 	VERNA_CMD_QUERY_VPORT = 0x0401,		/* verna_cmd_query -> verna_vport_state */
 	VERNA_CMD_SET_ESWITCH = 0x0402,		/* verna_cmd_set_eswitch */
 	VERNA_CMD_SET_VPORT_GROUP = 0x0403,	/* verna_cmd_vport_group */
+	VERNA_CMD_CREATE_RATE_NODE = 0x0410,	/* verna_cmd_rate_node (verna_rate.h) -> result: node */
+	VERNA_CMD_MODIFY_RATE_NODE = 0x0411,	/* verna_cmd_rate_node */
+	VERNA_CMD_DESTROY_RATE_NODE = 0x0412,	/* verna_cmd_object; BUSY while something is below */
+	VERNA_CMD_QUERY_RATE_NODE = 0x0413,	/* verna_cmd_query -> verna_rate_node_state */
 };
 
 enum verna_cmd_status {
@@ -353,8 +357,7 @@ VERNA_ASSERT_SIZE(verna_cmd_set_tx_classes, 64);
 #define VERNA_ETH_ON_MERGE_CWR	0x00000040u	/* MERGE: CWR is the same in all frames, else in the first at most */
 #define VERNA_ETH_ON_MERGE_IDS	0x00000080u	/* MERGE: see below */
 
-/* verna_cmd_eth_features.merge_ns at most */
-#define VERNA_MAX_MERGE_NS	1000000000u
+#define VERNA_MAX_MERGE_NS	1000000000u	/* verna_cmd_eth_features.merge_ns at most */
 
 /**
  * struct verna_cmd_eth_features - switches receive features on and off

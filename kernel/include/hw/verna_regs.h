@@ -25,7 +25,7 @@
 #define VERNA_MAGIC		0x414e5256u	/* "VRNA" */
 #define VERNA_REG_ABI		0x0004	/* major in bits 31:16, minor in 15:0 */
 #define VERNA_ABI_MAJOR		1
-#define VERNA_ABI_MINOR		3
+#define VERNA_ABI_MINOR		4
 #define VERNA_REG_VERSION	0x0008	/* card version: major 31:24, minor 23:16, patch 15:0 */
 #define VERNA_REG_CAPS_OFFSET	0x000c	/* BAR 0 offset of the first capability block */
 

@@ -20,7 +20,10 @@
 #define VERNA_VPORT_SET_LINK		0x10u
 #define VERNA_VPORT_SET_RATE		0x20u
 #define VERNA_VPORT_SET_MIN_RATE	0x40u
-#define VERNA_VPORT_SET_ALL		0x7fu
+#define VERNA_VPORT_SET_RATE_PARENT	0x80u
+#define VERNA_VPORT_SET_RATE_PRIORITY	0x100u
+#define VERNA_VPORT_SET_RATE_WEIGHT	0x200u
+#define VERNA_VPORT_SET_ALL		0x3ffu
 
 /**
  * enum verna_vport_link - what link a VF sees
@@ -47,14 +50,19 @@ enum verna_vport_link {
  * @link: LINK: enum verna_vport_link
  * @max_kbps: RATE: limit in kbit/s over all that the VF sends, as verna_cmd_modify_txq
  *	counts, and over each copy that the switch makes of it; 0: none
- * @min_kbps: MIN_RATE: what the VF may send in kbit/s before others get more than they
- *	are guaranteed; 0: no such guarantee. Neither rate may be set so that it is above
- *	a @max_kbps that is not 0.
+ * @min_kbps: MIN_RATE: what the VF may send in kbit/s before siblings of its priority
+ *	(verna_rate.h) get more than they are guaranteed; 0: no such guarantee. Neither
+ *	rate may be set so that it is above a @max_kbps that is not 0.
+ * @rate_parent: RATE_PARENT: a rate node, or VERNA_RATE_NO_PARENT
+ * @rate_weight: RATE_WEIGHT: share among siblings of its priority, 1..1024; 0: 1
+ * @rate_priority: RATE_PRIORITY: 0..7, higher ones go first
+ * @reserved: zero
  *
  * All fields are set together or, if one is refused, none. Without trust added
  * unicast addresses and promiscuous modes go. At first, and after a reset of the PF,
  * a VF has an address that the card makes of the PF's, no VLAN, spoof check, no trust,
- * the link of the wire and no limit. A reset of the VF changes nothing of it.
+ * the link of the wire, no limit and no guarantee, no parent, priority 0 and weight 1. A
+ * reset of the VF changes nothing of it.
  */
 struct verna_cmd_set_vport {
 	struct verna_cmd_hdr hdr;
@@ -67,8 +75,12 @@ struct verna_cmd_set_vport {
 	__u8 link;
 	__le32 max_kbps;
 	__le32 min_kbps;
+	__le16 rate_parent;
+	__le16 rate_weight;
+	__u8 rate_priority;
+	__u8 reserved[3];
 };
-VERNA_ASSERT_SIZE(verna_cmd_set_vport, 32);
+VERNA_ASSERT_SIZE(verna_cmd_set_vport, 40);
 
 /**
  * struct verna_vport_state - result of VERNA_CMD_QUERY_VPORT
@@ -80,9 +92,13 @@ VERNA_ASSERT_SIZE(verna_cmd_set_vport, 32);
  * @link: the same
  * @enabled: 1: the VF is there; else its settings wait for it
  * @link_up: 1: what the VF sees as its link now
- * @reserved: zero
+ * @reserved0: zero
  * @max_kbps: see struct verna_cmd_set_vport
  * @min_kbps: the same
+ * @rate_parent: the same
+ * @rate_weight: the same, never 0
+ * @rate_priority: the same
+ * @reserved1: zero
  */
 struct verna_vport_state {
 	__u8 mac[6];
@@ -93,11 +109,15 @@ struct verna_vport_state {
 	__u8 link;
 	__u8 enabled;
 	__u8 link_up;
-	__u8 reserved[2];
+	__u8 reserved0[2];
 	__le32 max_kbps;
 	__le32 min_kbps;
+	__le16 rate_parent;
+	__le16 rate_weight;
+	__u8 rate_priority;
+	__u8 reserved1[3];
 };
-VERNA_ASSERT_SIZE(verna_vport_state, 24);
+VERNA_ASSERT_SIZE(verna_vport_state, 32);
 
 /**
  * enum verna_eswitch_mode - who decides where frames go

@@ -5,6 +5,7 @@
 #include "hw/verna_regs.h"
 #include "hw/verna_vport.h"
 #include "queue/queue_memory.h"
+#include "sched/rate_tree.h"
 #include "vswitch/flow_switch.h"
 
 namespace verna {
@@ -95,10 +96,12 @@ verna_cap_rdma rdma_caps(const RdmaLimits& limits, const uint8_t (&mac)[6]) {
 
 verna_cap_vport vport_caps(uint16_t max_vfs, uint16_t max_addresses) {
   verna_cap_vport cap{};
-  cap.hdr = header<verna_cap_vport>(VERNA_CAP_VPORT);
+  cap.hdr = header<verna_cap_vport>(VERNA_CAP_VPORT, 2);
   cap.fields = VERNA_VPORT_SET_ALL;
   cap.max_vfs = max_vfs;
   cap.max_addresses = max_addresses;
+  cap.max_rate_nodes = RateTree::kMaxNodes;
+  cap.max_rate_levels = RateTree::kMaxLevels;
   return cap;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ctrl/command_queue.h"
 
+#include "hw/verna_rate.h"
 #include "hw/verna_vport.h"
 
 namespace verna {
@@ -17,6 +18,7 @@ uint32_t command_length(uint16_t opcode) {
     case VERNA_CMD_GET_AGED_FLOWS:
     case VERNA_CMD_QUERY_VPORT:
     case VERNA_CMD_QUERY_METER:
+    case VERNA_CMD_QUERY_RATE_NODE:
       return sizeof(verna_cmd_query);
     case VERNA_CMD_CREATE_EQ:
       return sizeof(verna_cmd_create_eq);
@@ -37,6 +39,7 @@ uint32_t command_length(uint16_t opcode) {
     case VERNA_CMD_DEL_FLOW:
     case VERNA_CMD_DESTROY_METER:
     case VERNA_CMD_DESTROY_FLOW_EDIT:
+    case VERNA_CMD_DESTROY_RATE_NODE:
       return sizeof(verna_cmd_object);
     case VERNA_CMD_CREATE_TXQ:
     case VERNA_CMD_CREATE_RXQ:
@@ -77,6 +80,9 @@ uint32_t command_length(uint16_t opcode) {
       return sizeof(verna_cmd_set_eswitch);
     case VERNA_CMD_SET_VPORT_GROUP:
       return sizeof(verna_cmd_vport_group);
+    case VERNA_CMD_CREATE_RATE_NODE:
+    case VERNA_CMD_MODIFY_RATE_NODE:
+      return sizeof(verna_cmd_rate_node);
     case VERNA_CMD_CREATE_METER:
     case VERNA_CMD_MODIFY_METER:
     case VERNA_CMD_CREATE_FLOW_EDIT:

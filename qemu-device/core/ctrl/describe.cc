@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ctrl/describe_flow.h"
+#include "ctrl/describe_rates.h"
 
 namespace verna {
 namespace {
@@ -89,7 +90,9 @@ Json describe_cap(const verna_cap_rdma& cap) {
 Json describe_cap(const verna_cap_vport& cap) {
   return {{"fields", fmt::format("0x{:x}", cap.fields)},
           {"max_vfs", cap.max_vfs},
-          {"max_addresses", cap.max_addresses}};
+          {"max_addresses", cap.max_addresses},
+          {"max_rate_nodes", cap.max_rate_nodes},
+          {"max_rate_levels", cap.max_rate_levels}};
 }
 
 Json describe_cap(const verna_cap_eswitch& cap) {
@@ -244,6 +247,12 @@ Json describe_switch(const DescribeContext& card) {
   return Json::parse(describe_switch(*card.vswitch, card.now), nullptr, false);
 }
 
+/// And so is the tree of rates.
+Json describe_rates(const DescribeContext& card) {
+  if (!card.vswitch || card.fn != 0) return {{"error", "this function has no tree of rates"}};
+  return Json::parse(describe_rates(card.rates), nullptr, false);
+}
+
 Json describe_state(const DescribeContext& card) {
   return {{"link_up", card.wire.link_up()},
           {"fatal", static_cast<int>(card.regs.fatal())},
@@ -322,6 +331,7 @@ constexpr Request kRequests[] = {
     {"counters", describe_counters},
     {"vports", describe_vports},
     {"switch", describe_switch},
+    {"rates", describe_rates},
     {"state", describe_state},
     {"trace on", [](const DescribeContext& card) { return switch_trace(card, true); }},
     {"trace off", [](const DescribeContext& card) { return switch_trace(card, false); }},

@@ -9,6 +9,7 @@
 #include "ctrl/reg_file.h"
 #include "eth/eth_engine.h"
 #include "rdma/rdma_engine.h"
+#include "sched/rate_tree.h"
 #include "vswitch/switch.h"
 
 namespace verna {
@@ -25,6 +26,7 @@ struct DescribeContext {
   Counters& counters;
   Counters& loopback_counters;
   Scheduler& scheduler;
+  const RateTree& rates;
   PblQuota& quota;
   TimerQueue& timers;
   Mac& wire;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ctrl/rate_commands.h"
+
 namespace verna {
 namespace {
 
@@ -32,6 +34,13 @@ CommandResult check_fields(const verna_cmd_set_vport& cmd) {
     return VERNA_BAD_FIELD(verna_cmd_set_vport, max_kbps);
   if (!within(VERNA_VPORT_SET_MIN_RATE, cmd.min_kbps, ~uint32_t{0}))
     return VERNA_BAD_FIELD(verna_cmd_set_vport, min_kbps);
+  if (!within(VERNA_VPORT_SET_RATE_PARENT, cmd.rate_parent, 0xffff))
+    return VERNA_BAD_FIELD(verna_cmd_set_vport, rate_parent);
+  if (!within(VERNA_VPORT_SET_RATE_WEIGHT, cmd.rate_weight, VERNA_RATE_MAX_WEIGHT))
+    return VERNA_BAD_FIELD(verna_cmd_set_vport, rate_weight);
+  if (!within(VERNA_VPORT_SET_RATE_PRIORITY, cmd.rate_priority, VERNA_RATE_MAX_PRIORITY))
+    return VERNA_BAD_FIELD(verna_cmd_set_vport, rate_priority);
+  if (!all_zero(cmd.reserved)) return VERNA_BAD_FIELD(verna_cmd_set_vport, reserved);
   return CommandResult::ok();
 }
 
@@ -57,20 +66,19 @@ CommandResult vport_result(Bridge::Status status, uint32_t field) {
 
 CommandResult VportCommands::execute(const CommandBytes& command) {
   const auto hdr = command.as<verna_cmd_hdr>();
-  if (hdr.function == 0 || hdr.function > vfs_.size())
+  if (hdr.function == 0 || hdr.function > rates_.leaves().size())
     return CommandResult::fail(VERNA_CMD_BAD_FUNCTION);
   if (hdr.opcode == VERNA_CMD_SET_VPORT) return set_vport(command.as<verna_cmd_set_vport>());
   return query_vport(command.as<verna_cmd_query>());
 }
 
 CommandResult VportCommands::set_vport(const verna_cmd_set_vport& cmd) {
-  const CommandResult checked = check_fields(cmd);
+  CommandResult checked = check_fields(cmd);
   if (checked.status != VERNA_CMD_OK) return checked;
   const FunctionId fn = cmd.hdr.function;
-  const Rates rates = rates_after(cmd);
-  if (rates.max && rates.min > rates.max)
-    return cmd.fields & VERNA_VPORT_SET_MIN_RATE ? VERNA_BAD_FIELD(verna_cmd_set_vport, min_kbps)
-                                                 : VERNA_BAD_FIELD(verna_cmd_set_vport, max_kbps);
+  const RateSetup rates = rates_after(cmd);
+  checked = check_rates(cmd, rates);
+  if (checked.status != VERNA_CMD_OK) return checked;
   BridgePortConfig config = switch_.bridge().config(vport_of(fn));
   verna_vport_link link = switch_.link(fn);
   if (cmd.fields & VERNA_VPORT_SET_MAC)
@@ -84,17 +92,29 @@ CommandResult VportCommands::set_vport(const verna_cmd_set_vport& cmd) {
   if (cmd.fields & VERNA_VPORT_SET_LINK) link = static_cast<verna_vport_link>(cmd.link);
   const Bridge::Status status = switch_.configure(fn, config, link);
   if (status == Bridge::Status::kOk) {
-    if (cmd.fields & VERNA_VPORT_SET_RATE) scheduler_.limit(vfs_[fn - 1], rates.max);
-    if (cmd.fields & VERNA_VPORT_SET_MIN_RATE) scheduler_.guarantee(vfs_[fn - 1], rates.min);
+    rates_.set_leaf(fn - 1, rates);
     changed_(fn);
   }
   return vport_result(status, offsetof(verna_cmd_set_vport, mac));
 }
 
-VportCommands::Rates VportCommands::rates_after(const verna_cmd_set_vport& cmd) const {
-  const TxGroup& group = *vfs_[cmd.hdr.function - 1];
-  return {cmd.fields & VERNA_VPORT_SET_RATE ? cmd.max_kbps : group.shaper.kbps(),
-          cmd.fields & VERNA_VPORT_SET_MIN_RATE ? cmd.min_kbps : group.guarantee.kbps()};
+RateSetup VportCommands::rates_after(const verna_cmd_set_vport& cmd) const {
+  RateSetup rates = RateTree::setup_of(*rates_.leaves()[cmd.hdr.function - 1]);
+  if (cmd.fields & VERNA_VPORT_SET_RATE) rates.max_kbps = cmd.max_kbps;
+  if (cmd.fields & VERNA_VPORT_SET_MIN_RATE) rates.min_kbps = cmd.min_kbps;
+  if (cmd.fields & VERNA_VPORT_SET_RATE_PARENT) rates.parent = cmd.rate_parent;
+  if (cmd.fields & VERNA_VPORT_SET_RATE_PRIORITY) rates.priority = cmd.rate_priority;
+  if (cmd.fields & VERNA_VPORT_SET_RATE_WEIGHT)
+    rates.weight = cmd.rate_weight ? cmd.rate_weight : uint16_t{1};
+  return rates;
+}
+
+CommandResult VportCommands::check_rates(const verna_cmd_set_vport& cmd,
+                                         const RateSetup& rates) const {
+  if (rates.max_kbps && rates.min_kbps > rates.max_kbps)
+    return cmd.fields & VERNA_VPORT_SET_MIN_RATE ? VERNA_BAD_FIELD(verna_cmd_set_vport, min_kbps)
+                                                 : VERNA_BAD_FIELD(verna_cmd_set_vport, max_kbps);
+  return rate_result(rates_.check_leaf(rates), offsetof(verna_cmd_set_vport, rate_parent));
 }
 
 CommandResult VportCommands::query_vport(const verna_cmd_query& cmd) {
@@ -111,8 +131,12 @@ CommandResult VportCommands::query_vport(const verna_cmd_query& cmd) {
   state.trust = config.trusted;
   state.link = static_cast<uint8_t>(switch_.link(fn));
   state.enabled = switch_.enabled(fn);
-  state.max_kbps = vfs_[fn - 1]->shaper.kbps();
-  state.min_kbps = vfs_[fn - 1]->guarantee.kbps();
+  const RateSetup rates = RateTree::setup_of(*rates_.leaves()[fn - 1]);
+  state.max_kbps = rates.max_kbps;
+  state.min_kbps = rates.min_kbps;
+  state.rate_parent = rates.parent;
+  state.rate_weight = rates.weight;
+  state.rate_priority = rates.priority;
   state.link_up = switch_.port(fn).link_up();
   const auto len = std::min<uint32_t>(cmd.len, sizeof state);
   if (len && !bus_.write(0, cmd.addr, &state, len))

@@ -6,22 +6,18 @@
 
 #include "ctrl/command.h"
 #include "host/host_bus.h"
-#include "sched/scheduler.h"
+#include "sched/rate_tree.h"
 #include "vswitch/switch.h"
 
 namespace verna {
 
 class VportCommands {
  public:
-  /// `vfs` has what VFs 1 and on send by; `bus` is the PF's. `changed` is told whose settings
+  /// Leaves of `rates` are VFs 1 and on; `bus` is the PF's. `changed` is told whose settings
   /// changed.
-  VportCommands(HostBus& bus, Switch& vswitch, Scheduler& scheduler, std::vector<TxGroup*> vfs,
+  VportCommands(HostBus& bus, Switch& vswitch, RateTree& rates,
                 std::function<void(FunctionId)> changed)
-      : bus_(bus),
-        switch_(vswitch),
-        scheduler_(scheduler),
-        vfs_(std::move(vfs)),
-        changed_(std::move(changed)) {}
+      : bus_(bus), switch_(vswitch), rates_(rates), changed_(std::move(changed)) {}
 
   static bool knows(uint16_t opcode) {
     return opcode == VERNA_CMD_SET_VPORT || opcode == VERNA_CMD_QUERY_VPORT;
@@ -30,18 +26,14 @@ class VportCommands {
   CommandResult execute(const CommandBytes& command);
 
  private:
-  struct Rates {
-    uint32_t max;
-    uint32_t min;
-  };
-  Rates rates_after(const verna_cmd_set_vport& cmd) const;
+  RateSetup rates_after(const verna_cmd_set_vport& cmd) const;
+  CommandResult check_rates(const verna_cmd_set_vport& cmd, const RateSetup& rates) const;
   CommandResult set_vport(const verna_cmd_set_vport& cmd);
   CommandResult query_vport(const verna_cmd_query& cmd);
 
   HostBus& bus_;
   Switch& switch_;
-  Scheduler& scheduler_;
-  std::vector<TxGroup*> vfs_;
+  RateTree& rates_;
   std::function<void(FunctionId)> changed_;
 };
 
