@@ -338,6 +338,7 @@ void verna_eth_destroy(struct net_device *netdev)
 	struct verna_eth *eth = netdev_priv(netdev);
 
 	verna_eth_debugfs_del(eth);
+	verna_tc_tunnels_stop(eth);
 	unregister_netdev(netdev);
 	verna_event_unregister(eth->vdev, &eth->handler);
 	verna_eth_exit(eth);

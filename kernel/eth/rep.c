@@ -462,7 +462,12 @@ int verna_eth_switch_mode(struct net_device *netdev, bool switchdev,
 		WRITE_ONCE(eth->switchdev, switchdev);
 	}
 	rtnl_unlock();
-	return err;
+	if (err)
+		return err;
+	if (switchdev)
+		return verna_tc_tunnels_start(eth);
+	verna_tc_tunnels_stop(eth);
+	return 0;
 }
 
 /**

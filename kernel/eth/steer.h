@@ -132,6 +132,18 @@ void verna_flow_del(struct verna_eth *eth, u32 id);
 void verna_flow_match(struct verna_flow_rule *rule, size_t offset, const void *value,
 		      const void *mask, size_t len);
 
+#define VERNA_KEY(field)	offsetof(struct verna_flow_key, field)
+
+/* One field, and its place in the card's key. */
+#define verna_match(rule, field, value, mask)	\
+	verna_flow_match(rule, VERNA_KEY(field), &(value), &(mask), sizeof(value))
+
+static inline void verna_match_u8(struct verna_flow_rule *rule, size_t offset, u8 value,
+				  u8 mask)
+{
+	verna_flow_match(rule, offset, &value, &mask, 1);
+}
+
 /* steer_match.c */
 void verna_match_ip(struct verna_flow_rule *rule, u8 version, u8 proto);
 int verna_match_spec(const struct ethtool_rx_flow_spec *fs, struct verna_flow_rule *rule);

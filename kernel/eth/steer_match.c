@@ -4,12 +4,6 @@
 
 #include "eth.h"
 
-#define VERNA_KEY(field)	offsetof(struct verna_flow_key, field)
-
-/* One field of a specification, and its place in the card's key. */
-#define verna_match(rule, field, value, mask)	\
-	verna_flow_match(rule, VERNA_KEY(field), &(value), &(mask), sizeof(value))
-
 static void verna_match_byte(struct verna_flow_rule *rule, size_t offset, u8 value)
 {
 	u8 mask = 0xff;

@@ -3,9 +3,10 @@
  * verna: rules of tc flower and matchall in the tables of the embedded switch. Each
  * port that a block is bound to has rules of its own in the card, in tables of its own:
  * chain for chain those of tc. What a flowtable of netfilter forwards stands behind all
- * rules of chain 0, as netfilter stands behind tc. Without a switch to program, in
- * legacy mode and on VFs, rules are the interface's own: they are in the table of its
- * receive steering, before those of ethtool -N.
+ * rules of chain 0, as netfilter stands behind tc, and what tunnel devices do with what
+ * comes out of tunnels behind that. Without a switch to program, in legacy mode and on
+ * VFs, rules are the interface's own: they are in the table of its receive steering,
+ * before those of ethtool -N.
  */
 #include <linux/rhashtable.h>
 #include <net/pkt_cls.h>
@@ -14,6 +15,7 @@
 #include "verna_compat.h"
 
 #define VERNA_FT_PRIORITY	VERNA_STEER_PRIORITY	/* tc's are lower numbers */
+#define VERNA_TUNNEL_PRIORITY	(2 * VERNA_STEER_PRIORITY)
 
 /**
  * struct verna_tc_wish - what tc or a flowtable wants
@@ -46,33 +48,54 @@ static struct verna_eth *verna_tc_eth(const struct net_device *port)
 	return rep->eth;
 }
 
-static struct verna_tc_rule *verna_tc_find(struct verna_eth *eth, unsigned long cookie,
-					   u32 vport)
+static struct verna_tc_rule *verna_tc_find(struct verna_eth *eth,
+					   const struct verna_tc_port *port,
+					   unsigned long cookie)
 {
-	struct verna_tc_key key = { .cookie = cookie, .vport = vport };
+	struct verna_tc_key key = { .cookie = cookie, .netdev = port->netdev };
 
 	return rhashtable_lookup_fast(&eth->tc.rules, &key, verna_tc_params);
 }
 
-static int verna_tc_rule_start(struct verna_eth *eth, struct verna_tc_rule *rule)
+/* What is to be put into a tunnel goes to software while there is no way to its end. */
+static void verna_tc_set_actions(const struct verna_tc_rule *rule,
+				 struct verna_flow_actions *actions)
 {
-	struct verna_flow_actions *actions = &rule->spec.rule.actions;
+	if (rule->encap && !rule->edit) {
+		memset(actions, 0, sizeof(*actions));
+		actions->flags = cpu_to_le32(VERNA_FLOW_A_TRAP);
+		return;
+	}
+	actions->meter = cpu_to_le32(rule->meter ? rule->meter->id : 0);
+	actions->edit = cpu_to_le32(rule->edit ? rule->edit->id : 0);
+}
+
+/**
+ * verna_tc_rule_start - tell the card a rule
+ * @eth: interface; its lock of rules is held
+ * @rule: rule; if it has a number, that one goes in the same moment
+ *
+ * Return: 0 or an error of the command, after which all is as before.
+ */
+int verna_tc_rule_start(struct verna_eth *eth, struct verna_tc_rule *rule)
+{
 	struct verna_cmd_add_flow cmd = {
 		.hdr.opcode = cpu_to_le16(VERNA_CMD_ADD_FLOW),
 		.direction = rule->own ? VERNA_FLOW_RX : VERNA_FLOW_SWITCH,
 		/* At first, each vport is a group of its own. */
-		.group = cpu_to_le16(rule->own ? 0 : rule->key.vport),
+		.group = cpu_to_le16(rule->own ? 0 : rule->vport),
 		.chain = cpu_to_le32(rule->chain),
 		.priority = cpu_to_le32(rule->priority),
+		.replaces = cpu_to_le32(rule->id),
 		.len = cpu_to_le32(sizeof(rule->spec)),
 	};
+	struct verna_flow_rule_ranges spec = rule->spec;
 	struct verna_cmd_result res;
 	int err;
 
-	actions->meter = cpu_to_le32(rule->meter ? rule->meter->id : 0);
-	actions->edit = cpu_to_le32(rule->edit ? rule->edit->id : 0);
-	err = verna_cmd_exec_from(eth->vdev, &cmd, sizeof(cmd), &cmd.addr, &rule->spec,
-				  sizeof(rule->spec), &res);
+	verna_tc_set_actions(rule, &spec.rule.actions);
+	err = verna_cmd_exec_from(eth->vdev, &cmd, sizeof(cmd), &cmd.addr, &spec,
+				  sizeof(spec), &res);
 	if (!err)
 		rule->id = res.result;
 	return err;
@@ -82,6 +105,7 @@ static void verna_tc_rule_free(struct verna_eth *eth, struct verna_tc_rule *rule
 {
 	verna_tc_object_put(eth, rule->meter);
 	verna_tc_object_put(eth, rule->edit);
+	verna_tc_encap_put(eth, rule);
 	kfree(rule);
 }
 
@@ -96,33 +120,55 @@ static bool verna_tc_is_elsewhere(const struct net_device *port, const struct fl
 	return match.mask->ingress_ifindex && match.key->ingress_ifindex != port->ifindex;
 }
 
-static int verna_tc_rule_make(struct verna_eth *eth, struct net_device *port,
-			      const struct verna_tc_wish *wish,
-			      struct verna_tc_rule *rule)
+/* Chains of a tunnel device would be beside those of the uplink. */
+static int verna_tc_rule_place(struct verna_eth *eth, const struct verna_tc_port *port,
+			       const struct verna_tc_wish *wish, struct verna_tc_rule *rule)
 {
 	struct netlink_ext_ack *extack = wish->common->extack;
-	int err = 0;
 
-	/* tc wants all ports to take it, netfilter to hear which one did. */
-	rule->elsewhere = verna_tc_is_elsewhere(port, wish->rule);
-	if (rule->elsewhere)
-		return wish->routed ? -EOPNOTSUPP : 0;
-	rule->routed = wish->routed;
 	rule->own = !verna_rep_is_uplink(eth);
-	rule->skip_sw = verna_cls_skip_sw(wish->common);
+	rule->vport = port->vport;
+	rule->tunnel = port->tunnel;
+	rule->routed = wish->routed;
 	if (rule->own && wish->common->chain_index) {
 		NL_SET_ERR_MSG_MOD(extack, "chains are for switchdev mode");
 		return -EOPNOTSUPP;
 	}
+	if (rule->tunnel && wish->common->chain_index) {
+		NL_SET_ERR_MSG_MOD(extack, "the card has no chains of tunnel devices");
+		return -EOPNOTSUPP;
+	}
 	rule->chain = wish->routed ? 0 : wish->common->chain_index;
 	rule->priority = wish->routed ? VERNA_FT_PRIORITY : wish->common->prio;
+	if (rule->tunnel)
+		rule->priority += VERNA_TUNNEL_PRIORITY;
+	return 0;
+}
+
+static int verna_tc_rule_make(struct verna_eth *eth, const struct verna_tc_port *port,
+			      const struct verna_tc_wish *wish,
+			      struct verna_tc_rule *rule)
+{
+	struct netlink_ext_ack *extack = wish->common->extack;
+	int err;
+
+	/* tc wants all ports to take it, netfilter to hear which one did. */
+	rule->elsewhere = verna_tc_is_elsewhere(port->netdev, wish->rule);
+	if (rule->elsewhere)
+		return wish->routed ? -EOPNOTSUPP : 0;
+	rule->skip_sw = verna_cls_skip_sw(wish->common);
+	err = verna_tc_rule_place(eth, port, wish, rule);
+	if (err)
+		return err;
 	if (!flow_action_hw_stats_check(&wish->rule->action, extack,
 					FLOW_ACTION_HW_STATS_IMMEDIATE_BIT))
 		return -EOPNOTSUPP;
 	if (wish->rule->match.dissector)
-		err = verna_tc_match(wish->rule, &rule->spec, extack);
-	else
+		err = verna_tc_match(wish->rule, rule->tunnel, &rule->spec, extack);
+	else if (!rule->tunnel)
 		verna_tc_match_all(wish->common->protocol, &rule->spec);
+	else
+		err = -EOPNOTSUPP;
 	if (!err)
 		err = verna_tc_actions(eth, &wish->rule->action, rule, extack);
 	if (err)
@@ -134,21 +180,23 @@ static int verna_tc_rule_make(struct verna_eth *eth, struct net_device *port,
 	return err;
 }
 
-static int verna_tc_replace(struct verna_eth *eth, struct net_device *port, u32 vport,
+static int verna_tc_replace(struct verna_eth *eth, const struct verna_tc_port *port,
 			    const struct verna_tc_wish *wish)
 {
 	struct verna_tc_rule *rule;
 	int err;
 
-	if (!tc_can_offload_extack(port, wish->common->extack))
+	/* A tunnel device has no such feature; the uplink does it for it. */
+	if (!tc_can_offload_extack(port->tunnel ? eth->netdev : port->netdev,
+				   wish->common->extack))
 		return -EOPNOTSUPP;
-	if (verna_tc_find(eth, wish->cookie, vport))
+	if (verna_tc_find(eth, port, wish->cookie))
 		return -EEXIST;
 	rule = kzalloc(sizeof(*rule), GFP_KERNEL);
 	if (!rule)
 		return -ENOMEM;
 	rule->key.cookie = wish->cookie;
-	rule->key.vport = vport;
+	rule->key.netdev = port->netdev;
 	err = verna_tc_rule_make(eth, port, wish, rule);
 	if (err)
 		goto free_rule;
@@ -166,9 +214,10 @@ free_rule:
 	return err;
 }
 
-static int verna_tc_destroy(struct verna_eth *eth, u32 vport, unsigned long cookie)
+static int verna_tc_destroy(struct verna_eth *eth, const struct verna_tc_port *port,
+			    unsigned long cookie)
 {
-	struct verna_tc_rule *rule = verna_tc_find(eth, cookie, vport);
+	struct verna_tc_rule *rule = verna_tc_find(eth, port, cookie);
 
 	if (!rule)
 		return -ENOENT;
@@ -180,32 +229,58 @@ static int verna_tc_destroy(struct verna_eth *eth, u32 vport, unsigned long cook
 	return 0;
 }
 
-static int verna_tc_stats(struct verna_eth *eth, u32 vport, unsigned long cookie,
-			  struct flow_stats *told)
+/**
+ * verna_tc_rule_count - add what the card counted since it was asked last
+ * @eth: interface; its lock of rules is held
+ * @rule: rule, whose counters grow by that
+ *
+ * Return: 0 or an error of the command.
+ */
+int verna_tc_rule_count(struct verna_eth *eth, struct verna_tc_rule *rule)
 {
-	struct verna_tc_rule *rule = verna_tc_find(eth, cookie, vport);
 	struct verna_flow_stats stats;
 	u64 packets, bytes, age;
 	int len;
 
-	if (!rule || !rule->id)
-		return -ENOENT;
 	len = verna_cmd_query(eth->vdev, VERNA_CMD_QUERY_FLOW, 0, rule->id, &stats,
 			      sizeof(stats));
 	if (len < 0)
 		return len;
-	packets = rule->counted_twice ? 0 : le64_to_cpu(stats.packets);
-	bytes = rule->counted_twice ? 0 : le64_to_cpu(stats.bytes);
-	age = le64_to_cpu(stats.now) - le64_to_cpu(stats.last_used);
-	flow_stats_update(told, bytes - rule->bytes, packets - rule->packets, 0,
-			  packets ? jiffies - nsecs_to_jiffies(age) : 0,
-			  FLOW_ACTION_HW_STATS_IMMEDIATE);
-	rule->packets = packets;
-	rule->bytes = bytes;
+	packets = le64_to_cpu(stats.packets);
+	bytes = le64_to_cpu(stats.bytes);
+	if (!verna_tc_counts_twice(rule)) {
+		rule->packets += packets - rule->asked_packets;
+		rule->bytes += bytes - rule->asked_bytes;
+	}
+	if (packets > rule->asked_packets) {
+		age = le64_to_cpu(stats.now) - le64_to_cpu(stats.last_used);
+		rule->last_used = jiffies - nsecs_to_jiffies(age);
+	}
+	rule->asked_packets = packets;
+	rule->asked_bytes = bytes;
 	return 0;
 }
 
-static int verna_tc_flower(struct verna_eth *eth, struct net_device *port, u32 vport,
+static int verna_tc_stats(struct verna_eth *eth, const struct verna_tc_port *port,
+			  unsigned long cookie, struct flow_stats *told)
+{
+	struct verna_tc_rule *rule = verna_tc_find(eth, port, cookie);
+	int err;
+
+	if (!rule || !rule->id)
+		return -ENOENT;
+	err = verna_tc_rule_count(eth, rule);
+	if (err)
+		return err;
+	flow_stats_update(told, rule->bytes, rule->packets, 0,
+			  verna_tc_counts_twice(rule) ? 0 : rule->last_used,
+			  FLOW_ACTION_HW_STATS_IMMEDIATE);
+	rule->packets = 0;
+	rule->bytes = 0;
+	return 0;
+}
+
+static int verna_tc_flower(struct verna_eth *eth, const struct verna_tc_port *port,
 			   struct flow_cls_offload *cls, bool routed)
 {
 	struct verna_tc_wish wish = {
@@ -217,17 +292,17 @@ static int verna_tc_flower(struct verna_eth *eth, struct net_device *port, u32 v
 
 	switch (cls->command) {
 	case FLOW_CLS_REPLACE:
-		return verna_tc_replace(eth, port, vport, &wish);
+		return verna_tc_replace(eth, port, &wish);
 	case FLOW_CLS_DESTROY:
-		return verna_tc_destroy(eth, vport, cls->cookie);
+		return verna_tc_destroy(eth, port, cls->cookie);
 	case FLOW_CLS_STATS:
-		return verna_tc_stats(eth, vport, cls->cookie, &cls->stats);
+		return verna_tc_stats(eth, port, cls->cookie, &cls->stats);
 	default:
 		return -EOPNOTSUPP;
 	}
 }
 
-static int verna_tc_matchall(struct verna_eth *eth, struct net_device *port, u32 vport,
+static int verna_tc_matchall(struct verna_eth *eth, const struct verna_tc_port *port,
 			     struct tc_cls_matchall_offload *cls)
 {
 	struct verna_tc_wish wish = {
@@ -238,43 +313,64 @@ static int verna_tc_matchall(struct verna_eth *eth, struct net_device *port, u32
 
 	switch (cls->command) {
 	case TC_CLSMATCHALL_REPLACE:
-		return verna_tc_replace(eth, port, vport, &wish);
+		return verna_tc_replace(eth, port, &wish);
 	case TC_CLSMATCHALL_DESTROY:
-		return verna_tc_destroy(eth, vport, cls->cookie);
+		return verna_tc_destroy(eth, port, cls->cookie);
 	case TC_CLSMATCHALL_STATS:
-		return verna_tc_stats(eth, vport, cls->cookie, &cls->stats);
+		return verna_tc_stats(eth, port, cls->cookie, &cls->stats);
 	default:
 		return -EOPNOTSUPP;
 	}
 }
 
-static int verna_tc_dispatch(struct net_device *port, enum tc_setup_type type, void *data,
-			     bool routed)
+/**
+ * verna_tc_setup_rule - TC_SETUP_CLSFLOWER and _CLSMATCHALL
+ * @eth: interface
+ * @port: whose rule it is
+ * @type: which of them
+ * @data: what is wanted
+ * @routed: it is from a flowtable
+ *
+ * Return: 0, -EOPNOTSUPP and a message that names what the card cannot do, or an error
+ * of the card.
+ */
+int verna_tc_setup_rule(struct verna_eth *eth, const struct verna_tc_port *port,
+			enum tc_setup_type type, void *data, bool routed)
 {
-	struct verna_eth *eth = verna_tc_eth(port);
-	int vport = verna_rep_vport(eth, port);
 	int err = -EOPNOTSUPP;
 
-	if (vport < 0)
-		return err;
 	mutex_lock(&eth->tc.lock);
 	if (type == TC_SETUP_CLSFLOWER)
-		err = verna_tc_flower(eth, port, vport, data, routed);
+		err = verna_tc_flower(eth, port, data, routed);
 	else if (type == TC_SETUP_CLSMATCHALL && !routed)
-		err = verna_tc_matchall(eth, port, vport, data);
+		err = verna_tc_matchall(eth, port, data);
 	mutex_unlock(&eth->tc.lock);
 	return err;
 }
 
-static int verna_tc_cls(enum tc_setup_type type, void *data, void *port)
+static int verna_tc_dispatch(struct net_device *netdev, enum tc_setup_type type,
+			     void *data, bool routed)
 {
-	return verna_tc_dispatch(port, type, data, false);
+	struct verna_eth *eth = verna_tc_eth(netdev);
+	int vport = verna_rep_vport(eth, netdev);
+	struct verna_tc_port port = {
+		.netdev = netdev,
+		.vport = vport,
+	};
+
+	return vport < 0 ? -EOPNOTSUPP :
+			   verna_tc_setup_rule(eth, &port, type, data, routed);
+}
+
+static int verna_tc_cls(enum tc_setup_type type, void *data, void *netdev)
+{
+	return verna_tc_dispatch(netdev, type, data, false);
 }
 
 /* From netfilter's work queue, without rtnl; each port is asked about the flows of all. */
-static int verna_ft_cls(enum tc_setup_type type, void *data, void *port)
+static int verna_ft_cls(enum tc_setup_type type, void *data, void *netdev)
 {
-	return verna_tc_dispatch(port, type, data, true);
+	return verna_tc_dispatch(netdev, type, data, true);
 }
 
 /**
@@ -311,7 +407,7 @@ bool verna_tc_has_rules(struct verna_tc_rules *tc, u32 vport)
 
 	mutex_lock(&tc->lock);
 	list_for_each_entry(rule, &tc->list, list)
-		found |= rule->key.vport == vport;
+		found |= rule->vport == vport && !rule->tunnel;
 	mutex_unlock(&tc->lock);
 	return found;
 }
@@ -335,8 +431,8 @@ int verna_tc_replay(struct verna_eth *eth)
 		err = err ?: verna_tc_object_replay(eth, object);
 	list_for_each_entry(rule, &eth->tc.list, list) {
 		rule->id = 0;
-		rule->packets = 0;
-		rule->bytes = 0;
+		rule->asked_packets = 0;
+		rule->asked_bytes = 0;
 		if (!err && !rule->elsewhere)
 			err = verna_tc_rule_start(eth, rule);
 	}
@@ -346,16 +442,26 @@ int verna_tc_replay(struct verna_eth *eth)
 
 int verna_tc_init(struct verna_tc_rules *tc)
 {
+	int err;
+
 	INIT_LIST_HEAD(&tc->list);
 	INIT_LIST_HEAD(&tc->objects);
 	INIT_LIST_HEAD(&tc->blocks);
 	INIT_LIST_HEAD(&tc->flowtables);
+	INIT_LIST_HEAD(&tc->tunnels);
 	mutex_init(&tc->lock);
-	return rhashtable_init(&tc->rules, &verna_tc_params);
+	err = rhashtable_init(&tc->rules, &verna_tc_params);
+	if (err)
+		return err;
+	err = verna_tc_encaps_init(tc);
+	if (err)
+		rhashtable_destroy(&tc->rules);
+	return err;
 }
 
 void verna_tc_exit(struct verna_tc_rules *tc)
 {
+	verna_tc_encaps_exit(tc);
 	rhashtable_destroy(&tc->rules);
 	mutex_destroy(&tc->lock);
 }

@@ -9,14 +9,14 @@
 
 #include "eth.h"
 
-#define VERNA_KEY(field)	offsetof(struct verna_flow_key, field)
-
 /**
  * struct verna_tc_list - a list of actions on its way to a set
  * @eth: interface
  * @rule: rule
  * @extack: gets what is wrong
  * @edit: what changes packets
+ * @tunnel: that they are to be put into, NULL: none
+ * @tunnel_dev: device that does so in software, the destination
  * @edits: there is something in @edit besides copies
  * @late_copy: a copy was made of what the edits left, so nothing may be changed any more
  * @end: there was a destination
@@ -26,6 +26,8 @@ struct verna_tc_list {
 	struct verna_tc_rule *rule;
 	struct netlink_ext_ack *extack;
 	struct verna_flow_edit edit;
+	const struct ip_tunnel_info *tunnel;
+	const struct net_device *tunnel_dev;
 	bool edits;
 	bool late_copy;
 	bool end;
@@ -62,10 +64,31 @@ static int verna_tc_goto(struct verna_tc_list *list, u32 chain)
 	return verna_tc_end(list, VERNA_FLOW_A_CHAIN);
 }
 
+/* What is outside of a tag or a copy here is outside of the tunnel in the card. */
+static int verna_tc_into_tunnel(struct verna_tc_list *list, const struct net_device *to)
+{
+	int i;
+
+	if (!list->tunnel)
+		return verna_tc_no(list, "a tunnel device without tunnel_key set");
+	if (list->edit.num_push)
+		return verna_tc_no(list, "push of a tag inside of a tunnel");
+	for (i = 0; i < list->edit.num_copies; i++)
+		if (list->edit.copies[i].changed)
+			return verna_tc_no(list, "a copy between a change and a tunnel");
+	list->tunnel_dev = to;
+	verna_tc_set(list)->vport = cpu_to_le16(VERNA_VPORT_UPLINK);
+	return verna_tc_end(list, VERNA_FLOW_A_PORT);
+}
+
 static int verna_tc_redirect(struct verna_tc_list *list, const struct net_device *to)
 {
 	int vport = verna_rep_vport(list->eth, to);
 
+	if (verna_tc_tunnel_kind(to))
+		return verna_tc_into_tunnel(list, to);
+	if (list->tunnel)
+		return verna_tc_no(list, "tunnel_key set without a tunnel device");
 	if (vport < 0)
 		return verna_tc_no(list, "redirect to an interface that is not of this card");
 	verna_tc_set(list)->vport = cpu_to_le16(vport);
@@ -76,15 +99,17 @@ static int verna_tc_mirror(struct verna_tc_list *list, const struct net_device *
 {
 	int vport = verna_rep_vport(list->eth, to);
 	struct verna_edit_copy *copy;
+	bool changed;
 
 	if (vport < 0)
 		return verna_tc_no(list, "mirror to an interface that is not of this card");
 	if (list->edit.num_copies == VERNA_EDIT_MAX_COPIES)
 		return verna_tc_no(list, "more than four copies");
 	copy = &list->edit.copies[list->edit.num_copies++];
+	changed = list->edits || list->rule->tunnel;
 	copy->vport = cpu_to_le16(vport);
-	copy->changed = list->edits;
-	list->late_copy |= list->edits;
+	copy->changed = changed;
+	list->late_copy |= changed;
 	return 0;
 }
 
@@ -280,6 +305,11 @@ static int verna_tc_action(struct verna_tc_list *list, const struct flow_action_
 		return verna_tc_redirect(list, act->dev);
 	case FLOW_ACTION_MIRRED:
 		return verna_tc_mirror(list, act->dev);
+	case FLOW_ACTION_TUNNEL_ENCAP:
+		list->tunnel = act->tunnel;
+		return 0;
+	case FLOW_ACTION_TUNNEL_DECAP: /* so is all that comes to a tunnel device */
+		return list->rule->tunnel ? 0 : verna_tc_no(list, "tunnel_key unset here");
 	case FLOW_ACTION_VLAN_PUSH:
 		return verna_tc_push(list, act);
 	case FLOW_ACTION_VLAN_POP:
@@ -333,6 +363,17 @@ static int verna_tc_finish(struct verna_tc_list *list)
 		list->edit.flags |= cpu_to_le32(VERNA_EDIT_DEC_TTL);
 		list->edits = true;
 	}
+	if (list->rule->tunnel && !(software || verna_tc_set(list)->flags &
+				    cpu_to_le32(VERNA_FLOW_A_DROP))) {
+		list->edit.flags |= cpu_to_le32(VERNA_EDIT_DECAP);
+		list->edits = true;
+	}
+	if (list->tunnel_dev)
+		return verna_tc_encap_set(list->eth, list->rule, list->tunnel,
+					  list->tunnel_dev, &list->edit, list->extack) ?:
+		       verna_tc_flag(list, VERNA_FLOW_A_EDIT);
+	if (list->tunnel)
+		return verna_tc_no(list, "tunnel_key set without a tunnel device");
 	if (!list->edits && !list->edit.num_copies)
 		return 0;
 	/* Software would get what was changed, and tc's list would change it again. */

@@ -4,17 +4,6 @@
 
 #include "eth.h"
 
-#define VERNA_KEY(field)	offsetof(struct verna_flow_key, field)
-
-/* One field, and its place in the card's key. */
-#define verna_match(rule, field, value, mask)	\
-	verna_flow_match(rule, VERNA_KEY(field), &(value), &(mask), sizeof(value))
-
-static void verna_match_u8(struct verna_flow_rule *rule, size_t offset, u8 value, u8 mask)
-{
-	verna_flow_match(rule, offset, &value, &mask, 1);
-}
-
 static void verna_match_be16(struct verna_flow_rule *rule, size_t offset, u16 value,
 			     u16 mask)
 {
@@ -35,6 +24,9 @@ static const struct {
 	VERNA_USES(IPV6_ADDRS), VERNA_USES(IP), VERNA_USES(PORTS),
 	VERNA_USES(PORTS_RANGE), VERNA_USES(TCP), VERNA_USES(ICMP), VERNA_USES(ARP),
 	VERNA_USES(NUM_OF_VLANS),
+}, verna_tc_known_inside[] = {
+	VERNA_USES(ENC_CONTROL), VERNA_USES(ENC_KEYID), VERNA_USES(ENC_IPV4_ADDRS),
+	VERNA_USES(ENC_IPV6_ADDRS), VERNA_USES(ENC_PORTS), VERNA_USES(ENC_IP),
 }, verna_tc_unknown[] = {
 	VERNA_USES(TIPC), VERNA_USES(FLOW_LABEL), VERNA_USES(GRE_KEYID),
 	VERNA_USES(MPLS_ENTROPY), VERNA_USES(ENC_KEYID), VERNA_USES(ENC_IPV4_ADDRS),
@@ -44,13 +36,16 @@ static const struct {
 	VERNA_USES(L2TPV3), VERNA_USES(CFM), VERNA_USES(IPSEC),
 };
 
-static int verna_tc_check_keys(const struct flow_rule *rule, struct netlink_ext_ack *extack)
+static int verna_tc_check_keys(const struct flow_rule *rule, u8 tunnel,
+			       struct netlink_ext_ack *extack)
 {
 	u64 used = rule->match.dissector->used_keys;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(verna_tc_known); i++)
 		used &= ~BIT_ULL(verna_tc_known[i].id);
+	for (i = 0; tunnel && i < ARRAY_SIZE(verna_tc_known_inside); i++)
+		used &= ~BIT_ULL(verna_tc_known_inside[i].id);
 	if (!used)
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(verna_tc_unknown); i++)
@@ -284,18 +279,21 @@ void verna_tc_match_all(__be16 protocol, struct verna_flow_rule_ranges *spec)
 /**
  * verna_tc_match - translate what a rule of flower matches
  * @rule: the rule, of the port whose tables it is for
+ * @tunnel: VERNA_FLOW_TUN_*, what the port is a device of
  * @spec: gets key, mask and ranges; zero before
  * @extack: gets what is wrong
  *
  * Return: 0, or -EOPNOTSUPP and a message that names the key.
  */
-int verna_tc_match(const struct flow_rule *rule, struct verna_flow_rule_ranges *spec,
-		   struct netlink_ext_ack *extack)
+int verna_tc_match(const struct flow_rule *rule, u8 tunnel,
+		   struct verna_flow_rule_ranges *spec, struct netlink_ext_ack *extack)
 {
 	u16 addr_type = 0;
 	int err;
 
-	err = verna_tc_check_keys(rule, extack);
+	err = verna_tc_check_keys(rule, tunnel, extack);
+	if (!err && tunnel)
+		err = verna_tc_match_tunnel(rule, tunnel, &spec->rule, extack);
 	if (!err && flow_rule_match_key(rule, FLOW_DISSECTOR_KEY_META))
 		err = verna_tc_match_meta(rule, extack);
 	if (!err && flow_rule_match_key(rule, FLOW_DISSECTOR_KEY_CONTROL))

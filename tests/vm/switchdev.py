@@ -27,6 +27,12 @@ def representors(pf) -> list[str]:
     return [found[vf] for vf in sorted(found)]
 
 
+def stats_of(actions: list[dict]) -> dict:
+    """Those of the first action that the card counts for; some actions of tc count nothing."""
+    stats = [action["stats"] for action in actions if "stats" in action]
+    return next((row for row in stats if "hw_packets" in row), stats[0])
+
+
 class Switch:
     """The PF's end, the peer on the wire, two tenants, and their representors."""
 
@@ -60,7 +66,7 @@ class Switch:
         """What tc says of the rules of a port: packets and bytes of the card alone."""
         out = self.pf.run(f"tc -j -s filter show dev {port} ingress", check=True).out
         rules = [row["options"] for row in json.loads(out) if "options" in row]
-        return [dict(rule, stats=rule["actions"][0]["stats"]) for rule in rules
+        return [dict(rule, stats=stats_of(rule["actions"])) for rule in rules
                 if "actions" in rule]
 
     def slow_path(self) -> int:
