@@ -216,6 +216,11 @@ static int verna_tc_mangle_ip6(struct verna_tc_list *list, u32 value, u32 mask)
 	return 0;
 }
 
+static u8 verna_tc_ip_version(enum flow_action_mangle_base header)
+{
+	return header == FLOW_ACT_MANGLE_HDR_TYPE_IP6 ? 6 : 4;
+}
+
 /* tc's mask has the bits that stay. */
 static int verna_tc_mangle(struct verna_tc_list *list, const struct flow_action_entry *act)
 {
@@ -230,10 +235,6 @@ static int verna_tc_mangle(struct verna_tc_list *list, const struct flow_action_
 	if (err)
 		return err;
 	list->edit.flags |= cpu_to_le32(VERNA_EDIT_REWRITE);
-	if (act->mangle.htype == FLOW_ACT_MANGLE_HDR_TYPE_IP4)
-		list->edit.value.ip_version = 4;
-	if (act->mangle.htype == FLOW_ACT_MANGLE_HDR_TYPE_IP6)
-		list->edit.value.ip_version = 6;
 	if (act->mangle.htype == FLOW_ACT_MANGLE_HDR_TYPE_IP6 && !act->mangle.offset)
 		return verna_tc_mangle_ip6(list, ntohl(value), ntohl(mask));
 	for (i = 0; i < sizeof(mask); i++) {
@@ -245,6 +246,8 @@ static int verna_tc_mangle(struct verna_tc_list *list, const struct flow_action_
 			return verna_tc_no(list, "pedit of this field");
 		verna_tc_set_byte(list, field->key + offset - field->offset, values[i],
 				  masks[i]);
+		if (field->key == VERNA_KEY(src_ip) || field->key == VERNA_KEY(dst_ip))
+			list->edit.value.ip_version = verna_tc_ip_version(act->mangle.htype);
 	}
 	return 0;
 }

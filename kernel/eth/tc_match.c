@@ -127,6 +127,23 @@ static void verna_tc_match_tag(const struct flow_match_vlan *match, u8 flag, siz
 	verna_match_be16(out, tci, verna_tc_tci(match->key), verna_tc_tci(match->mask));
 }
 
+/* What is right behind the outer tag: another, or else there is none. */
+static void verna_tc_match_behind(const struct flow_match_vlan *match,
+				  struct verna_flow_rule *out)
+{
+	__be16 type = match->key->vlan_eth_type;
+
+	if (!match->mask->vlan_eth_type)
+		return;
+	if (!eth_type_vlan(type)) {
+		verna_match_u8(out, VERNA_KEY(flags), 0, VERNA_FLOW_K_VLAN2);
+		verna_match(out, ethertype, type, match->mask->vlan_eth_type);
+		return;
+	}
+	verna_match_u8(out, VERNA_KEY(flags), VERNA_FLOW_K_VLAN2, VERNA_FLOW_K_VLAN2);
+	verna_match(out, vlan2_tpid, type, match->mask->vlan_eth_type);
+}
+
 static void verna_tc_match_vlans(const struct flow_rule *rule, struct verna_flow_rule *out)
 {
 	struct flow_match_vlan match;
@@ -135,12 +152,21 @@ static void verna_tc_match_vlans(const struct flow_rule *rule, struct verna_flow
 		flow_rule_match_vlan(rule, &match);
 		verna_tc_match_tag(&match, VERNA_FLOW_K_VLAN, VERNA_KEY(vlan_tpid),
 				   VERNA_KEY(vlan_tci), out);
+		verna_tc_match_behind(&match, out);
 	}
 	if (flow_rule_match_key(rule, FLOW_DISSECTOR_KEY_CVLAN)) {
 		flow_rule_match_cvlan(rule, &match);
 		verna_tc_match_tag(&match, VERNA_FLOW_K_VLAN2, VERNA_KEY(vlan2_tpid),
 				   VERNA_KEY(vlan2_tci), out);
+		verna_match(out, ethertype, match.key->vlan_eth_type,
+			    match.mask->vlan_eth_type);
 	}
+}
+
+/* tc shows rules of another protocol than a VLAN's only packets without tags. */
+static void verna_tc_match_untagged(struct verna_flow_rule *out)
+{
+	verna_match_u8(out, VERNA_KEY(flags), 0, VERNA_FLOW_K_VLAN);
 }
 
 /* The card sees two tags; that there are no more shows in the type behind them. */
@@ -272,8 +298,16 @@ static void verna_tc_match_l4(const struct flow_rule *rule,
  */
 void verna_tc_match_all(__be16 protocol, struct verna_flow_rule_ranges *spec)
 {
-	if (protocol != htons(ETH_P_ALL))
-		verna_match_be16(&spec->rule, VERNA_KEY(ethertype), ntohs(protocol), 0xffff);
+	if (protocol == htons(ETH_P_ALL))
+		return;
+	if (eth_type_vlan(protocol)) {
+		verna_match_u8(&spec->rule, VERNA_KEY(flags), VERNA_FLOW_K_VLAN,
+			       VERNA_FLOW_K_VLAN);
+		verna_match_be16(&spec->rule, VERNA_KEY(vlan_tpid), ntohs(protocol), 0xffff);
+		return;
+	}
+	verna_match_be16(&spec->rule, VERNA_KEY(ethertype), ntohs(protocol), 0xffff);
+	verna_tc_match_untagged(&spec->rule);
 }
 
 /**
@@ -307,6 +341,8 @@ int verna_tc_match(const struct flow_rule *rule, u8 tunnel,
 	if (flow_rule_match_key(rule, FLOW_DISSECTOR_KEY_ETH_ADDRS))
 		verna_tc_match_eth(rule, &spec->rule);
 	verna_tc_match_vlans(rule, &spec->rule);
+	if (spec->rule.mask.ethertype && !(spec->rule.mask.flags & VERNA_FLOW_K_VLAN))
+		verna_tc_match_untagged(&spec->rule);
 	if (flow_rule_match_key(rule, FLOW_DISSECTOR_KEY_NUM_OF_VLANS))
 		err = verna_tc_match_num_of_vlans(rule, &spec->rule, extack);
 	if (err)
