@@ -194,6 +194,11 @@ class Rules:
         return self.rng.choice(options)
 
     def rule(self, prio: int, chain: int) -> tuple[int, int, str]:
+        if not self.rng.randrange(12):
+            protocol = self.one_of("ip", "ipv6", "arp", "802.1q", "802.1ad")
+            to = self.rng.choice([self.switch.reps[1], self.switch.ports[0]])
+            return chain, prio, (f"protocol {protocol} matchall {{where}} "
+                                 f"action mirred egress redirect dev {to}")
         protocol, keys = self.match()
         if protocol == "ip" and "ip_flags" not in keys and "ip_proto" not in keys:
             keys += " ip_flags nofrag"
@@ -235,7 +240,8 @@ def run(switch: Switch, rules: Rules, where: str, frames: str) -> tuple[dict, li
     switch.pf.run(f"tc qdisc del dev {rep} clsact && tc qdisc add dev {rep} clsact", check=True)
     added = switch.pf.run("tc -b -", stdin=of_rules(rules, where))
     assert added.ok, added.err
-    sniffers = [end.popen(f"{SNIFF} {end.netdev} {MARK}") for end in (switch.tenants[1], switch.peer)]
+    sniffers = [end.popen(f"{SNIFF} {end.netdev} {MARK}")
+                for end in (switch.tenants[1], switch.peer)]
     for sniffer in sniffers:
         sniffer.wait_for("ready", 20)
     sender.run(f"{SNIFF} send {sender.netdev}", stdin=frames, check=True)
