@@ -94,6 +94,8 @@ def test_interface(faulty, case):
     reachable(a, b)
 
 
+# The kernel takes files of an interrupt away that it could not make.
+@pytest.mark.allow_trouble("at fs/proc/generic.c:.* remove_proc_entry")
 def test_probe(topology):
     """Both drivers bind to the card, and every allocation of that fails once."""
     end, _ = linked(topology)
