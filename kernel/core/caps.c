@@ -69,6 +69,7 @@ static void verna_cap_vport_parse(struct verna_caps *caps,
 {
 	caps->vport.present = true;
 	caps->vport.max_vfs = le16_to_cpu(cap->max_vfs);
+	caps->vport.max_rate_nodes = le16_to_cpu(cap->max_rate_nodes);
 }
 
 static void verna_cap_eswitch_parse(struct verna_caps *caps,

@@ -72,6 +72,10 @@ static const struct {
 	{ VERNA_CMD_QUERY_VPORT, "QUERY_VPORT" },
 	{ VERNA_CMD_SET_ESWITCH, "SET_ESWITCH" },
 	{ VERNA_CMD_SET_VPORT_GROUP, "SET_VPORT_GROUP" },
+	{ VERNA_CMD_CREATE_RATE_NODE, "CREATE_RATE_NODE" },
+	{ VERNA_CMD_MODIFY_RATE_NODE, "MODIFY_RATE_NODE" },
+	{ VERNA_CMD_DESTROY_RATE_NODE, "DESTROY_RATE_NODE" },
+	{ VERNA_CMD_QUERY_RATE_NODE, "QUERY_RATE_NODE" },
 };
 
 /** verna_cmd_name - a command's name for people @opcode: enum verna_cmd_opcode */

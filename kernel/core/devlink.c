@@ -47,6 +47,14 @@ static int verna_info_get(struct devlink *devlink, struct devlink_info_req *req,
 	return err ?: verna_info_versions(vdev, req);
 }
 
+static int verna_rate_node_new(struct devlink_rate *rate, void **priv,
+			       struct netlink_ext_ack *extack)
+{
+	struct verna_dev *vdev = devlink_priv(rate->devlink);
+
+	return vdev->netdev ? verna_eth_rate_node_new(vdev->netdev, priv, extack) : -EIO;
+}
+
 /* Everything goes but the PCI function itself; a failure on the way is no matter. */
 static int verna_reload_down(struct devlink *devlink, bool netns_change,
 			     enum devlink_reload_action action,
@@ -60,6 +68,7 @@ static int verna_reload_down(struct devlink *devlink, bool netns_change,
 		return -EBUSY;
 	}
 	verna_block_recovery(vdev);
+	devl_rate_nodes_destroy(devlink);
 	mutex_lock(&vdev->lifecycle);
 	verna_teardown(vdev);
 	mutex_unlock(&vdev->lifecycle);
@@ -92,4 +101,14 @@ const struct devlink_ops verna_devlink_ops = {
 	.eswitch_mode_set = verna_eswitch_mode_set,
 	.rate_leaf_tx_share_set = verna_rate_leaf_tx_share_set,
 	.rate_leaf_tx_max_set = verna_rate_leaf_tx_max_set,
+	.rate_leaf_tx_priority_set = verna_rate_leaf_tx_priority_set,
+	.rate_leaf_tx_weight_set = verna_rate_leaf_tx_weight_set,
+	.rate_leaf_parent_set = verna_rate_leaf_parent_set,
+	.rate_node_tx_share_set = verna_rate_node_tx_share_set,
+	.rate_node_tx_max_set = verna_rate_node_tx_max_set,
+	.rate_node_tx_priority_set = verna_rate_node_tx_priority_set,
+	.rate_node_tx_weight_set = verna_rate_node_tx_weight_set,
+	.rate_node_new = verna_rate_node_new,
+	.rate_node_del = verna_rate_node_del,
+	.rate_node_parent_set = verna_rate_node_parent_set,
 };

@@ -83,6 +83,9 @@ int verna_start(struct verna_dev *vdev)
 
 static void verna_stop(struct verna_dev *vdev)
 {
+	devl_lock(vdev->devlink);
+	devl_rate_nodes_destroy(vdev->devlink);
+	devl_unlock(vdev->devlink);
 	mutex_lock(&vdev->lifecycle);
 	verna_teardown(vdev);
 	mutex_unlock(&vdev->lifecycle);

@@ -23,7 +23,9 @@
 
 #include "steer.h"
 #include "verna_core_api.h"
+#include "qdisc.h"
 #include "rep.h"
+#include "vf.h"
 
 #define VERNA_MIN_LOG_RING	6
 #define VERNA_DEF_LOG_TX	10
@@ -372,52 +374,6 @@ struct verna_coalesce {
 };
 
 /**
- * enum verna_tcs_owner - which qdisc has set traffic classes
- * @VERNA_TCS_NONE: none
- * @VERNA_TCS_MQPRIO: mqprio
- * @VERNA_TCS_ETS: ets
- */
-enum verna_tcs_owner {
-	VERNA_TCS_NONE,
-	VERNA_TCS_MQPRIO,
-	VERNA_TCS_ETS,
-};
-
-/**
- * struct verna_tc - a traffic class of the stack
- * @offset: its first TX queue
- * @count: its TX queues
- * @max_kbps: limit, 0: none
- * @weight: 0: strict priority
- * @hw: the card's class
- */
-struct verna_tc {
-	u16 offset;
-	u16 count;
-	u32 max_kbps;
-	u16 weight;
-	u8 hw;
-};
-
-/**
- * struct verna_tcs - all traffic classes
- * @owner: who has set them
- * @handle: of the ets qdisc
- * @num: entries of @tc
- * @rdma: the card's class of queue pairs
- * @prio: class of each priority of skbs
- * @tc: classes
- */
-struct verna_tcs {
-	enum verna_tcs_owner owner;
-	u32 handle;
-	u8 num;
-	u8 rdma;
-	u8 prio[TC_BITMASK + 1];
-	struct verna_tc tc[VERNA_MAX_TX_CLASSES];
-};
-
-/**
  * struct verna_filter - what the card lets in
  * @lock: serialises changes
  * @enabled: reception is on
@@ -475,6 +431,7 @@ struct verna_hw_totals {
  * @pace_mbps: rate of the segments of one packet, 0: no limit; written under rtnl
  * @filter: MAC filters
  * @vports: by VF: all that was said of it, NULL if the card has no VFs; rtnl
+ * @rates: nodes above VFs
  * @switchdev: mode of the embedded switch; written under rtnl
  * @reps: by VF: its representor, NULL if the card has no such mode; written under the
  *	lock of devlink, read under RCU
@@ -512,6 +469,7 @@ struct verna_eth {
 	u32 pace_mbps;
 	struct verna_filter filter;
 	struct verna_cmd_set_vport *vports;
+	struct verna_rates rates;
 	bool switchdev;
 	struct verna_rep __rcu **reps;
 	struct verna_tc_rules tc;
@@ -650,13 +608,6 @@ int verna_get_per_queue_coalesce(struct net_device *netdev, u32 queue,
 int verna_set_per_queue_coalesce(struct net_device *netdev, u32 queue,
 				 struct ethtool_coalesce *ec);
 
-/* qdisc.c */
-int verna_sched_start(struct verna_eth *eth);
-int verna_sched_start_txq(struct verna_eth *eth, u32 queue);
-bool verna_sched_fits(const struct verna_eth *eth, u32 num);
-int verna_setup_tc(struct net_device *netdev, enum tc_setup_type type, void *data);
-int verna_set_tx_maxrate(struct net_device *netdev, int queue, u32 mbps);
-
 /* pause.c */
 int verna_pause_start(struct verna_eth *eth);
 void verna_get_pauseparam(struct net_device *netdev, struct ethtool_pauseparam *pause);
@@ -695,6 +646,5 @@ void verna_eth_debugfs_del(struct verna_eth *eth);
 
 #include "ethtool.h"
 #include "rx_offload.h"
-#include "vf.h"
 
 #endif /* VERNA_ETH_H */

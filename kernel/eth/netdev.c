@@ -262,7 +262,7 @@ static int verna_eth_init(struct verna_eth *eth)
 exit_reps:
 	verna_reps_exit(eth);
 free_vports:
-	kfree(eth->vports);
+	verna_vfs_exit(eth);
 free_rss:
 	verna_rss_free(eth);
 free_filter:
@@ -280,7 +280,7 @@ static void verna_eth_exit(struct verna_eth *eth)
 	destroy_workqueue(eth->wq);
 	verna_steer_exit(eth);
 	verna_reps_exit(eth);
-	kfree(eth->vports);
+	verna_vfs_exit(eth);
 	verna_rss_free(eth);
 	verna_filter_free(eth);
 	verna_coalesce_free(eth);

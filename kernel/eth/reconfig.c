@@ -143,6 +143,8 @@ int verna_eth_resume(struct net_device *netdev)
 	if (!err)
 		err = verna_steer_replay(eth);
 	if (!err)
+		err = verna_rates_replay(eth);
+	if (!err)
 		err = verna_vfs_replay(eth);
 	if (!err)
 		err = verna_tc_replay(eth);

@@ -283,31 +283,6 @@ static const struct devlink_port_ops verna_rep_port_ops = {
 	.port_fn_hw_addr_set = verna_rep_hw_addr_set,
 };
 
-static int verna_rep_set_rate(struct verna_rep *rep, u32 field, u64 bytes,
-			      struct netlink_ext_ack *extack)
-{
-	int err;
-
-	rtnl_lock();
-	err = verna_vf_set_rate(rep->eth, rep->vf, field, bytes);
-	rtnl_unlock();
-	if (err)
-		NL_SET_ERR_MSG(extack, "the card has no such rate, or tx_share is above tx_max");
-	return err;
-}
-
-int verna_rate_leaf_tx_share_set(struct devlink_rate *rate, void *priv, u64 bytes,
-				 struct netlink_ext_ack *extack)
-{
-	return verna_rep_set_rate(priv, VERNA_VPORT_SET_MIN_RATE, bytes, extack);
-}
-
-int verna_rate_leaf_tx_max_set(struct devlink_rate *rate, void *priv, u64 bytes,
-			       struct netlink_ext_ack *extack)
-{
-	return verna_rep_set_rate(priv, VERNA_VPORT_SET_RATE, bytes, extack);
-}
-
 /* The card, whatever its functions are called: its permanent address. */
 static void verna_switch_id(struct verna_eth *eth, struct netdev_phys_item_id *id)
 {
@@ -426,6 +401,7 @@ static void verna_rep_destroy(struct verna_eth *eth, u32 vf)
 	RCU_INIT_POINTER(eth->reps[vf], NULL);
 	unregister_netdev(rep->netdev);
 	devl_rate_leaf_destroy(&rep->port);
+	verna_rate_leaf_end(eth, vf);
 	devl_port_unregister(&rep->port);
 	dst_release(&rep->dst->dst);
 	free_netdev(rep->netdev);

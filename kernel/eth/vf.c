@@ -47,24 +47,60 @@ static void verna_vf_keep(struct verna_cmd_set_vport *all,
 		all->max_kbps = change->max_kbps;
 	if (fields & VERNA_VPORT_SET_MIN_RATE)
 		all->min_kbps = change->min_kbps;
+	if (fields & VERNA_VPORT_SET_RATE_PARENT)
+		all->rate_parent = change->rate_parent;
+	if (fields & VERNA_VPORT_SET_RATE_PRIORITY)
+		all->rate_priority = change->rate_priority;
+	if (fields & VERNA_VPORT_SET_RATE_WEIGHT)
+		all->rate_weight = change->rate_weight;
 }
 
-/* @change: fields and what they name are set. */
-static int verna_vf_change(struct net_device *netdev, int vf,
-			   struct verna_cmd_set_vport *change)
+static int verna_vf_command(struct verna_eth *eth, int vf,
+			    struct verna_cmd_set_vport *change)
+{
+	struct verna_cmd_result res;
+
+	change->hdr.opcode = cpu_to_le16(VERNA_CMD_SET_VPORT);
+	change->hdr.function = cpu_to_le16(verna_vf_function(vf));
+	return verna_cmd_exec_quiet(eth->vdev, change, sizeof(*change), &res);
+}
+
+/**
+ * verna_vf_change - say something of a VF
+ * @netdev: interface of the PF; rtnl is held
+ * @vf: VF
+ * @change: fields, and what they name, are set
+ *
+ * Return: 0, -EINVAL if there is no such VF, or an error of the command.
+ */
+int verna_vf_change(struct net_device *netdev, int vf, struct verna_cmd_set_vport *change)
 {
 	struct verna_eth *eth = netdev_priv(netdev);
-	struct verna_cmd_result res;
 	int err;
 
 	if (!verna_vf_exists(eth, vf))
 		return -EINVAL;
-	change->hdr.opcode = cpu_to_le16(VERNA_CMD_SET_VPORT);
-	change->hdr.function = cpu_to_le16(verna_vf_function(vf));
-	err = verna_cmd_exec_quiet(eth->vdev, change, sizeof(*change), &res);
+	err = verna_vf_command(eth, vf, change);
 	if (!err)
 		verna_vf_keep(&eth->vports[vf], change);
 	return err;
+}
+
+/**
+ * verna_vf_leave_tree - a VF is at the top of the tree of rates again, as in the beginning
+ * @eth: interface of the PF; rtnl is held
+ * @vf: VF, whether it is there or not; nor does the card have to be
+ */
+void verna_vf_leave_tree(struct verna_eth *eth, int vf)
+{
+	struct verna_cmd_set_vport change = {
+		.fields = cpu_to_le32(VERNA_VPORT_SET_RATE_PARENT |
+				      VERNA_VPORT_SET_RATE_PRIORITY |
+				      VERNA_VPORT_SET_RATE_WEIGHT),
+	};
+
+	verna_vf_command(eth, vf, &change);
+	verna_vf_keep(&eth->vports[vf], &change);
 }
 
 int verna_set_vf_mac(struct net_device *netdev, int vf, u8 *mac)
@@ -107,23 +143,14 @@ int verna_set_vf_rate(struct net_device *netdev, int vf, int min, int max)
 	return verna_vf_change(netdev, vf, &change);
 }
 
-/**
- * verna_vf_set_rate - one of the rates of a VF, for devlink
- * @eth: interface; rtnl is held
- * @vf: VF
- * @field: VERNA_VPORT_SET_RATE or _MIN_RATE
- * @bytes: a second; rounded up to 1000 bit/s
- *
- * Return: 0, -ERANGE or an error of the command.
- */
-int verna_vf_set_rate(struct verna_eth *eth, int vf, u32 field, u64 bytes)
+/** verna_vf_set_parent - put a VF below a rate node @eth: interface @vf: VF @id: node or 0 */
+int verna_vf_set_parent(struct verna_eth *eth, int vf, u32 id)
 {
-	struct verna_cmd_set_vport change = { .fields = cpu_to_le32(field) };
-	__le32 *kbps = field == VERNA_VPORT_SET_RATE ? &change.max_kbps : &change.min_kbps;
+	struct verna_cmd_set_vport change = {
+		.fields = cpu_to_le32(VERNA_VPORT_SET_RATE_PARENT),
+		.rate_parent = cpu_to_le16(id),
+	};
 
-	if (bytes > U32_MAX * 125ULL)
-		return -ERANGE;
-	*kbps = cpu_to_le32(DIV_ROUND_UP_ULL(bytes, 125));
 	return verna_vf_change(eth->netdev, vf, &change);
 }
 
@@ -228,10 +255,13 @@ int verna_vfs_replay(struct verna_eth *eth)
 	u32 i, num = verna_caps(eth->vdev)->vport.max_vfs;
 	int err = 0;
 
-	for (i = 0; eth->vports && i < num && !err; i++)
-		if (eth->vports[i].fields)
-			err = verna_cmd_exec(eth->vdev, &eth->vports[i],
-					     sizeof(eth->vports[i]), NULL);
+	for (i = 0; eth->vports && i < num && !err; i++) {
+		if (!eth->vports[i].fields)
+			continue;
+		eth->vports[i].rate_parent = cpu_to_le16(verna_rate_leaf_parent(eth, i));
+		err = verna_cmd_exec(eth->vdev, &eth->vports[i], sizeof(eth->vports[i]),
+				     NULL);
+	}
 	return err;
 }
 
@@ -245,8 +275,22 @@ int verna_vfs_init(struct verna_eth *eth)
 {
 	const struct verna_caps *caps = verna_caps(eth->vdev);
 
+	INIT_LIST_HEAD(&eth->rates.nodes);
 	if (!caps->vport.present)
 		return 0;
 	eth->vports = kcalloc(caps->vport.max_vfs, sizeof(*eth->vports), GFP_KERNEL);
-	return eth->vports ? 0 : -ENOMEM;
+	eth->rates.parents = kcalloc(caps->vport.max_vfs, sizeof(*eth->rates.parents),
+				     GFP_KERNEL);
+	if (eth->vports && eth->rates.parents)
+		return 0;
+	verna_vfs_exit(eth);
+	return -ENOMEM;
+}
+
+/** verna_vfs_exit - undoes verna_vfs_init() @eth: interface */
+void verna_vfs_exit(struct verna_eth *eth)
+{
+	kfree(eth->rates.parents);
+	kfree(eth->vports);
+	eth->vports = NULL;
 }

@@ -98,6 +98,7 @@ struct verna_caps {
 	struct {
 		bool present;
 		u16 max_vfs;
+		u16 max_rate_nodes;
 	} vport;
 	struct {
 		bool present;
@@ -438,12 +439,34 @@ int verna_eth_switch_mode(struct net_device *netdev, bool switchdev,
  * The lock of devlink is held.
  */
 int verna_reps_set(struct net_device *netdev, struct devlink *devlink, u32 num);
-/* Of devlink's rate objects, each of which is a VF's; in bytes a second. */
+/* Of devlink's rate objects: VFs, and nodes above them. Rates are in bytes a second. */
 struct devlink_rate;
 int verna_rate_leaf_tx_share_set(struct devlink_rate *rate, void *priv, u64 bytes,
 				 struct netlink_ext_ack *extack);
 int verna_rate_leaf_tx_max_set(struct devlink_rate *rate, void *priv, u64 bytes,
 			       struct netlink_ext_ack *extack);
+int verna_rate_leaf_tx_priority_set(struct devlink_rate *rate, void *priv, u32 priority,
+				    struct netlink_ext_ack *extack);
+int verna_rate_leaf_tx_weight_set(struct devlink_rate *rate, void *priv, u32 weight,
+				  struct netlink_ext_ack *extack);
+int verna_rate_leaf_parent_set(struct devlink_rate *rate, struct devlink_rate *parent,
+			       void *priv, void *parent_priv,
+			       struct netlink_ext_ack *extack);
+int verna_rate_node_tx_share_set(struct devlink_rate *rate, void *priv, u64 bytes,
+				 struct netlink_ext_ack *extack);
+int verna_rate_node_tx_max_set(struct devlink_rate *rate, void *priv, u64 bytes,
+			       struct netlink_ext_ack *extack);
+int verna_rate_node_tx_priority_set(struct devlink_rate *rate, void *priv, u32 priority,
+				    struct netlink_ext_ack *extack);
+int verna_rate_node_tx_weight_set(struct devlink_rate *rate, void *priv, u32 weight,
+				  struct netlink_ext_ack *extack);
+int verna_rate_node_parent_set(struct devlink_rate *rate, struct devlink_rate *parent,
+			       void *priv, void *parent_priv,
+			       struct netlink_ext_ack *extack);
+int verna_eth_rate_node_new(struct net_device *netdev, void **priv,
+			    struct netlink_ext_ack *extack);
+int verna_rate_node_del(struct devlink_rate *rate, void *priv,
+			struct netlink_ext_ack *extack);
 /* Rate in Mbit/s at which the segments of one packet leave, 0: no limit. */
 int verna_eth_set_pace(struct net_device *netdev, u32 mbps);
 u32 verna_eth_get_pace(struct net_device *netdev);
