@@ -18,7 +18,9 @@ HOST = "host"  # the lane that only computes
 QEMU_LANES = 2
 
 # Files whose tests take minutes, the longest first.
-LONG = ()
+LONG = ("test_faults", "test_backends", "test_sriov", "test_strangers", "test_switchdev",
+        "test_switch_tunnels", "test_verbs", "test_eth_stress", "test_xdp", "test_interop",
+        "kselftest/")
 
 
 def scope(nodeid: str) -> str:
