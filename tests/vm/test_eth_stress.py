@@ -11,6 +11,7 @@ import pytest
 from bench import perftest
 from conftest import ends_of, lab
 from helpers import carrier, ethtool_stats, ping, reachable, wait_until
+from verna_vm.launch import patience
 
 SECONDS = int(os.environ.get("VERNA_STRESS_SECONDS", "15"))
 
@@ -111,7 +112,7 @@ def test_the_smallest_ring(ends):
     before = ethtool_stats(a)
     finish(a, b, traffic(a, b, 5, "-P 4"))
     # UDP, as TCP has few packets under way when they leave slowly.
-    rate_limit(a, 10)
+    rate_limit(a, max(1, int(10 / patience())))
     finish(a, b, traffic(a, b, 3, "-u -b 0"))
     rate_limit(a, 0)
     after = ethtool_stats(a)
