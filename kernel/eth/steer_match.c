@@ -6,9 +6,7 @@
 
 static void verna_match_byte(struct verna_flow_rule *rule, size_t offset, u8 value)
 {
-	u8 mask = 0xff;
-
-	verna_flow_match(rule, offset, &value, &mask, 1);
+	verna_match_u8(rule, offset, value, 0xff);
 }
 
 /**

@@ -34,14 +34,18 @@ struct verna_tc_encap {
 	struct verna_flow_edit edit;
 };
 
+static u8 verna_encap_proto(const struct verna_tc_encap *encap)
+{
+	return encap->kind == VERNA_FLOW_TUN_GRE ? IPPROTO_GRE : IPPROTO_UDP;
+}
+
 static struct dst_entry *verna_encap_route4(const struct verna_tc_encap *encap,
 					    struct net *net, struct verna_edit_encap *out)
 {
-	bool udp = encap->kind != VERNA_FLOW_TUN_GRE;
 	struct flowi4 fl4 = {
 		.daddr = encap->key.u.ipv4.dst,
 		.saddr = encap->key.u.ipv4.src,
-		.flowi4_proto = udp ? IPPROTO_UDP : IPPROTO_GRE,
+		.flowi4_proto = verna_encap_proto(encap),
 	};
 	struct rtable *rt;
 
@@ -62,11 +66,10 @@ static struct dst_entry *verna_encap_route4(const struct verna_tc_encap *encap,
 static struct dst_entry *verna_encap_route6(const struct verna_tc_encap *encap,
 					    struct net *net, struct verna_edit_encap *out)
 {
-	bool udp = encap->kind != VERNA_FLOW_TUN_GRE;
 	struct flowi6 fl6 = {
 		.daddr = encap->key.u.ipv6.dst,
 		.saddr = encap->key.u.ipv6.src,
-		.flowi6_proto = udp ? IPPROTO_UDP : IPPROTO_GRE,
+		.flowi6_proto = verna_encap_proto(encap),
 	};
 	struct dst_entry *dst;
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 from bench import perftest
-from helpers import ping, reachable, silent, wait_until
+from helpers import bdf, ping, reachable, silent, wait_until
 from switchdev import Switch, mode
 
 ID = 77
@@ -259,14 +259,9 @@ def test_rules_that_say_too_little_stay_in_software(tunnel, match):
 
 def test_rules_survive_a_reset_of_the_card(tunnel):
     tunnel.reachable()
-    tunnel.pf.run(f"devlink health test {pci(tunnel.pf)} reporter fw", check=True, timeout=60)
+    tunnel.pf.run(f"devlink health test pci/{bdf(tunnel.pf)} reporter fw", check=True, timeout=60)
     tunnel.reachable()
     wait_until(tunnel.needs_no_software, 30, "pings without software")
-
-
-def pci(pf) -> str:
-    path = pf.run(f"readlink /sys/class/net/{pf.netdev}/device", check=True).out.strip()
-    return f"pci/{path.rsplit('/', 1)[1]}"
 
 
 def test_the_mode_takes_rules_of_tunnels_along(tunnel):
